@@ -1,0 +1,76 @@
+"""eigenax: ordered eigenfunctions of linear operators, learned from samples.
+
+The names below are imported when first used, so that the command line answers before JAX has loaded.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigenax.assemble import network_key, solve
+    from eigenax.core.batch import Pairs, Points
+    from eigenax.measurement import measure
+    from eigenax.modes import Modes, load
+    from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
+    from eigenax.networks.boundary import BoxFactor
+    from eigenax.networks.conv import Conv
+    from eigenax.networks.features import CuspInputs, ScaledInputs
+    from eigenax.networks.mlp import MLP, Separate
+    from eigenax.operators.base import Operator
+    from eigenax.operators.kernel import Kernel
+    from eigenax.operators.laplacian import Laplacian
+    from eigenax.operators.potential import Potential
+    from eigenax.operators.slowness import Slowness
+    from eigenax.solvers.schedules import following
+    from eigenax.solvers.spin import SpIN
+    from eigenax.sources.arrays import Arrays
+    from eigenax.sources.base import Source
+    from eigenax.sources.box import Box
+    from eigenax.sources.clips import Clips
+    from eigenax.sources.mixture import Mixture, Radial
+    from eigenax.training.errors import DivergedError, InterruptedRun, RunError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "core.batch": ["Pairs", "Points"],
+    "measurement": ["measure"],
+    "modes": ["Modes", "load"],
+    "networks.base": ["Bounded", "Network", "OnInputs", "WithConstant"],
+    "networks.boundary": ["BoxFactor"],
+    "networks.conv": ["Conv"],
+    "networks.features": ["CuspInputs", "ScaledInputs"],
+    "networks.mlp": ["MLP", "Separate"],
+    "operators.base": ["Operator"],
+    "operators.kernel": ["Kernel"],
+    "operators.laplacian": ["Laplacian"],
+    "operators.potential": ["Potential"],
+    "operators.slowness": ["Slowness"],
+    "assemble": ["network_key", "solve"],
+    "solvers.schedules": ["following"],
+    "solvers.spin": ["SpIN"],
+    "sources.arrays": ["Arrays"],
+    "sources.base": ["Source"],
+    "sources.box": ["Box"],
+    "sources.clips": ["Clips"],
+    "sources.mixture": ["Mixture", "Radial"],
+    "training.errors": ["DivergedError", "InterruptedRun", "RunError"],
+}
+
+__all__ = [  # noqa: RUF022  grouped by room above, alphabetical here
+    "Arrays", "Bounded", "Box", "BoxFactor", "Clips", "Conv", "CuspInputs", "DivergedError", "InterruptedRun",
+    "Kernel", "Laplacian", "MLP", "Mixture", "Modes", "Network", "OnInputs", "Operator", "Pairs", "Points",
+    "Potential", "Radial", "RunError", "ScaledInputs", "Separate", "Slowness", "Source", "SpIN", "WithConstant",
+    "following", "load", "measure", "network_key", "solve",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"eigenax.{home}"), name)
+    raise AttributeError(f"module 'eigenax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

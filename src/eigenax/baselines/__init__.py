@@ -1,0 +1,1 @@
+"""What the learned modes are compared with."""

@@ -1,0 +1,185 @@
+"""`eigenax`: list, run, resume, report. Heavy imports wait until a command needs them."""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from eigenax.experiments import EXPERIMENTS, find_experiment
+
+if TYPE_CHECKING:
+    from eigenax.experiments.base import Experiment
+
+OVERVIEW = """\
+eigenax: ordered eigenfunctions of linear operators, learned from samples.
+
+  eigenax list                  the experiments and their presets
+  eigenax run NAME [settings]   run one; `eigenax run NAME --help` shows its settings
+  eigenax resume DIR            go on with an interrupted run
+  eigenax report DIR            draw the page of a finished run again
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command, *rest = words or ["--help"]
+    commands = {"list": _list, "run": _run, "resume": _resume, "report": _report}
+    if command in {"-h", "--help"}:
+        print(OVERVIEW, end="")
+    elif command == "--version":
+        print(_version())
+    elif command not in commands:
+        return _fail(f"unknown command {command!r}; there are: {', '.join(commands)}")
+    else:
+        return _guarded(commands[command], rest)
+    return 0
+
+
+def _guarded(command: Any, words: list[str]) -> int:
+    """Run a command, with one sentence instead of a traceback for whatever a user can cause."""
+    from eigenax.training.errors import DivergedError, InterruptedRun, RunError
+
+    try:
+        return command(words)
+    except InterruptedRun as stop:
+        return _fail(str(stop), 130)
+    except KeyboardInterrupt:
+        return _fail("stopped", 130)
+    except DivergedError as error:
+        return _fail(str(error), 1)
+    except (ValueError, RunError) as error:
+        return _fail(str(error))
+
+
+def _list(words: list[str]) -> int:
+    if words:
+        print("usage: eigenax list\n\nLists the experiments and their presets.")
+        return 0 if words[0] in {"-h", "--help"} else 2
+    for name in EXPERIMENTS:
+        experiment = find_experiment(name)
+        print(f"{name:12s} {experiment.summary}\n{'':12s} presets: {', '.join(experiment.presets)}")
+    return 0
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in {"-h", "--help"}:
+        print(f"usage: eigenax run NAME [settings]\n\nNAME is one of: {', '.join(EXPERIMENTS)}")
+        return 0 if words else 2
+    from eigenax.experiments.folder import claim, default_folder
+
+    options = _parse_settings(find_experiment(words[0]), words[1:])
+    options.settings.check()
+    folder = options.out or default_folder(options.settings)
+    claim(folder, options.settings)
+    return _execute(options.settings, folder, options.quiet)
+
+
+def _resume(words: list[str]) -> int:
+    from eigenax.experiments.folder import RESULT, read_experiment, read_result
+
+    options = _parse_folder(words, "resume", "Go on with an interrupted run, to the same result as without the break.")
+    experiment = read_experiment(options.folder)
+    if (options.folder / RESULT).exists():
+        print("this run is finished:")
+        return _show(options.folder, read_result(options.folder))
+    return _execute(experiment, options.folder, options.quiet)
+
+
+def _report(words: list[str]) -> int:
+    from eigenax.experiments.folder import REPORT
+    from eigenax.report.page import write_page
+    from eigenax.training.files import write_atomically
+
+    options = _parse_folder(words, "report", "Draw the page of a finished run again.")
+    write_atomically(options.folder / REPORT, write_page(options.folder))
+    print(options.folder / REPORT)
+    return 0
+
+
+def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
+    from eigenax.experiments.runner import execute
+    from eigenax.training.errors import StoppedError
+
+    try:
+        result = execute(experiment, folder, progress=not quiet)
+    except StoppedError as stop:
+        message = f"{stop}. Everything up to step {stop.moment.step} is saved: `eigenax resume {folder}`"
+        raise type(stop)(message, stop.moment) from None
+    return _show(folder, result)
+
+
+def _show(folder: Path, result: dict[str, Any]) -> int:
+    from eigenax.cli.table import print_table
+    from eigenax.experiments.folder import REPORT
+
+    print_table(result)
+    print(f"report: {folder / REPORT}")
+    return 0
+
+
+def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
+    """Settings from the command line, over the defaults of the preset that is named there."""
+    import tyro
+
+    preset = _value_after("--preset", words) or cls.preset
+    options = dataclasses.make_dataclass(
+        "Options",
+        [
+            ("settings", Annotated[cls, tyro.conf.arg(name="")]),
+            (
+                "out",
+                Annotated[Path | None, tyro.conf.arg(help="Folder of the run; a new one under runs/.")],
+                None,
+            ),
+            ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
+        ],
+    )
+    return tyro.cli(
+        options,
+        args=words,
+        default=options(cls.with_preset(preset)),
+        prog=f"eigenax run {cls.name}",
+        description=cls.__doc__,
+    )
+
+
+def _parse_folder(words: list[str], command: str, description: str) -> Any:
+    import tyro
+
+    options = dataclasses.make_dataclass(
+        "Options",
+        [
+            (
+                "folder",
+                Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR", help="Folder of a run.")],
+            ),
+            ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
+        ],
+    )
+    return tyro.cli(options, args=words, prog=f"eigenax {command}", description=description)
+
+
+def _value_after(flag: str, words: list[str]) -> str | None:
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _version() -> str:
+    from eigenax import __version__
+
+    return __version__
+
+
+def _fail(message: str, code: int = 2) -> int:
+    print(f"eigenax: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

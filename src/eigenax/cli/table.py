@@ -1,0 +1,29 @@
+"""The table of eigenvalues in the terminal."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_table(result: dict[str, Any]) -> None:
+    """Learned ± standard error, and exact values with relative errors where they are known."""
+    exact, errors = result.get("exact"), result.get("relative_errors")
+    table = Table(box=None, header_style="bold", padding=(0, 2))
+    for column in (
+        "mode",
+        "learned",
+        "± std. error",
+        *(("exact", "relative error") if exact is not None else ()),
+    ):
+        table.add_column(column, justify="right")
+    for k, (value, error) in enumerate(zip(result["eigenvalues"], result["standard_errors"], strict=True)):
+        row = [str(k + 1), f"{value:.6f}", f"{error:.1g}"]
+        if exact is not None and errors is not None:
+            row += [f"{exact[k]:.6f}", f"{errors[k]:.1e}"]
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    if result.get("mean_relative_error") is not None:
+        console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)
+    console.print(f"{result['steps']} steps in {result['wall_seconds']:.0f} s on {result['device']}", highlight=False)

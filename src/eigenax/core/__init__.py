@@ -1,0 +1,1 @@
+"""The paper's mathematics: pure functions on arrays."""

@@ -1,0 +1,52 @@
+"""What a source draws and an operator acts on: weighted points, alone or in pairs."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class Points(NamedTuple):
+    """Independent points x with importance weights of mean one: E[w f(x)] is the inner product's integral."""
+
+    x: Float[Array, "b ..."]
+    weights: Float[Array, " b"]
+
+
+class Pairs(NamedTuple):
+    """Points x, and e pairs of them (successive frames, edges of a graph) with a weight each.
+
+    A point may stand in several pairs and is evaluated once.
+    """
+
+    x: Float[Array, "b ..."]
+    first: Int[Array, " e"]
+    second: Int[Array, " e"]
+    pair_weights: Float[Array, " e"]
+
+    @property
+    def weights(self) -> Float[Array, " b"]:
+        """The weight of each point, so that Σ counts both points of every pair."""
+        return self.gather(self.pair_weights, self.pair_weights) / 2
+
+    def gather(self, at_first: Float[Array, "e ..."], at_second: Float[Array, "e ..."]) -> Float[Array, "b ..."]:
+        """Sum what each pair gives its first and its second point, scaled so that means over pairs are kept."""
+        points, pairs = self.x.shape[0], self.first.shape[0]
+        total = jax.ops.segment_sum(at_first, self.first, points)
+        total += jax.ops.segment_sum(at_second, self.second, points)
+        return total * (points / pairs)
+
+
+Batch = Points | Pairs
+
+
+def pairs_of(x: Float[Array, "e ..."], y: Float[Array, "e ..."]) -> Pairs:
+    """Pairs (x_i, y_i) of equal weight, all points distinct.
+
+    >>> pairs_of(jnp.zeros((3, 2)), jnp.ones((3, 2))).weights
+    Array([1., 1., 1., 1., 1., 1.], dtype=float32)
+    """
+    size = x.shape[0]
+    index = jnp.arange(size)
+    return Pairs(jnp.concatenate([x, y]), index, index + size, jnp.ones(size, x.dtype))

@@ -1,0 +1,58 @@
+"""The Jacobian of Σ with respect to the parameters, which Algorithm 1 of the paper averages.
+
+Only one half of it is needed: T_ij = E[w u_i ∂u_j/∂θ], from which ∂Σ_ij/∂θ = T_ij + T_ji.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from eigenax.core.rayleigh import HIGHEST
+
+Pullback = Callable[[Float[Array, "b k"]], PyTree]
+
+
+def half_jacobian(pullback: Pullback, u: Float[Array, "b k"], weights: Float[Array, " b"]) -> PyTree:
+    """T with leaves (k, k, …): k² backward passes, k² numbers a parameter.
+
+    `pullback` takes a cotangent of u to one of the parameters, as `jax.vjp` returns it.
+    """
+    scaled = (weights[:, None] * u / u.shape[0]).T
+    basis = jnp.eye(u.shape[1], dtype=u.dtype)
+
+    def entry(scaled_i, basis_j):
+        return pullback(jnp.outer(scaled_i, basis_j))
+
+    over_j = jax.vmap(entry, in_axes=(None, 0))
+    return jax.vmap(over_j, in_axes=(0, None))(scaled, basis)
+
+
+def half_jacobian_separate(pullback: Pullback, u: Float[Array, "b k"], weights: Float[Array, " b"]) -> PyTree:
+    """T where each parameter belongs to one mode only: leaves (k, …), k passes, k numbers a parameter."""
+    scaled = (weights[:, None] * u / u.shape[0]).T
+    return jax.vmap(lambda s: pullback(jnp.broadcast_to(s[:, None], u.shape)))(scaled)
+
+
+def contract(gradient: Float[Array, "k k"], jacobian: PyTree) -> PyTree:
+    """Σ_ij A_ij T_ij: what a gradient A with respect to Σ becomes on the parameters."""
+    return jax.tree.map(lambda t: jnp.einsum("ij,ij...->...", gradient, t, precision=HIGHEST), jacobian)
+
+
+def contract_separate(gradient: Float[Array, "k k"], jacobian: PyTree) -> PyTree:
+    """The same for separate networks, whose leaves carry the mode as their leading axis.
+
+    Functions without parameters (a constant) come first, so the last columns are the ones that count.
+    """
+
+    def leaf(t: Array) -> Array:
+        return jnp.einsum("ij,ij...->j...", gradient[:, -t.shape[1] :], t, precision=HIGHEST)
+
+    return jax.tree.map(leaf, jacobian)
+
+
+def zeros_like_jacobian(parameters: PyTree, *leading: int) -> Any:
+    """A Jacobian of zeros, where the average starts."""
+    return jax.tree.map(lambda p: jnp.zeros((*leading, *p.shape), p.dtype), parameters)

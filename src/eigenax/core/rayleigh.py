@@ -1,0 +1,80 @@
+"""The Rayleigh quotient of several functions at once, and its masked gradient.
+
+Letters as in the paper: b samples, k functions; u raw outputs, K u the operator applied to them,
+Σ = E[w u uᵀ] = L Lᵀ, Π = E[w u (K u)ᵀ], Λ = L⁻¹ Π L⁻ᵀ and v = L⁻¹ u.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Array, Float
+
+HIGHEST = jax.lax.Precision.HIGHEST
+
+
+class Quotient(NamedTuple):
+    """L and Λ: what whitening the functions takes, and their Rayleigh quotient once whitened."""
+
+    cholesky: Float[Array, "k k"]
+    matrix: Float[Array, "k k"]
+
+
+def second_moment(
+    left: Float[Array, "b k"], right: Float[Array, "b k"], weights: Float[Array, " b"]
+) -> Float[Array, "k k"]:
+    """E[w left rightᵀ]: Σ when both are u, Π when the right one is K u.
+
+    >>> second_moment(jnp.ones((4, 1)), jnp.full((4, 1), 3.0), jnp.ones(4))
+    Array([[3.]], dtype=float32)
+    """
+    return jnp.einsum("bi,bj->ij", left * weights[:, None], right, precision=HIGHEST) / left.shape[0]
+
+
+def quotient(sigma: Float[Array, "k k"], pi: Float[Array, "k k"]) -> Quotient:
+    """Λ = L⁻¹ Π L⁻ᵀ with Σ = L Lᵀ. Its leading block depends on the first functions alone (claim 1).
+
+    A Σ that is not positive definite gives NaN, which the caller must look for.
+    """
+    cholesky = jnp.linalg.cholesky(sigma)
+    half = solve_triangular(cholesky, pi, lower=True)
+    return Quotient(cholesky, solve_triangular(cholesky, half.T, lower=True).T)
+
+
+def whiten(cholesky: Float[Array, "k k"], u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    """v = L⁻¹ u, sample by sample."""
+    return solve_triangular(cholesky, u.T, lower=True).T
+
+
+def residual(
+    u: Float[Array, "b k"], ku: Float[Array, "b k"], of: Quotient
+) -> tuple[Float[Array, "b k"], Float[Array, "b k"]]:
+    """v and the residual K v_k − Σ_{i ≤ k} Λ_ik v_i, which is zero everywhere once v_k is an eigenfunction.
+
+    Λ is used as it is, not symmetrised: Λ_ik = E[v_i K v_k] projects the very samples it came from.
+    """
+    v = whiten(of.cholesky, u)
+    kv = whiten(of.cholesky, ku)
+    return v, kv - jnp.matmul(v, jnp.triu(of.matrix), precision=HIGHEST)
+
+
+def masked_gradient(
+    u: Float[Array, "b k"], ku: Float[Array, "b k"], weights: Float[Array, " b"], of: Quotient
+) -> Float[Array, "b k"]:
+    """∂Λ_kk/∂u_k at each sample: the paper's masked gradient (its equation 14) times the factor 2 it drops.
+
+    In closed form (2 w / L_kk) times the residual of the k-th whitened function, over the number of samples.
+    """
+    _, r = residual(u, ku, of)
+    return 2 * weights[:, None] * r / jnp.diag(of.cholesky) / u.shape[0]
+
+
+def masked_gradient_of_moments(of: Quotient) -> tuple[Float[Array, "k k"], Float[Array, "k k"]]:
+    """The masked gradients with respect to Σ and Π: −L⁻ᵀ triu(Λ diag(L)⁻¹) and L⁻ᵀ diag(L)⁻¹."""
+    inverse_diagonal = jnp.diag(1 / jnp.diag(of.cholesky))
+
+    def solve(matrix):
+        return solve_triangular(of.cholesky, matrix, lower=True, trans="T")
+
+    return -solve(jnp.triu(of.matrix) @ inverse_diagonal), solve(inverse_diagonal)

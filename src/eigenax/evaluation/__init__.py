@@ -1,0 +1,1 @@
+"""Scores against the truth, where it is known."""

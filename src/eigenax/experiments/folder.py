@@ -1,0 +1,92 @@
+"""The folder a run leaves: what is in it, who may write there, how it is read back."""
+
+import dataclasses
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from eigenax.experiments import find_experiment
+from eigenax.experiments.base import Experiment
+from eigenax.training.errors import RunError
+
+SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
+
+
+def default_folder(experiment: Experiment) -> Path:
+    """A new folder under runs/, numbered when the name is taken."""
+    base = Path("runs") / f"{experiment.name}-{experiment.preset}-seed{experiment.seed}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path
+
+
+def claim(folder: Path, experiment: Experiment) -> None:
+    """Make a folder this run's own by writing its settings there; refuse one that holds anything else."""
+    from eigenax.training.files import explained, write_atomically
+
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file; --out needs a folder")
+    if (folder / SETTINGS).exists():
+        raise RunError(f"{folder} already holds a run; go on with `eigenax resume {folder}` or choose another --out")
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} is not empty and holds no run; choose another --out")
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / SETTINGS, settings_toml(experiment))
+
+
+def settings_toml(experiment: Experiment) -> str:
+    """All settings, resolved, as TOML."""
+    lines = [f'experiment = "{experiment.name}"']
+    for field in dataclasses.fields(experiment):
+        value = getattr(experiment, field.name)
+        lines.append(f"{field.name} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """The experiment whose settings lie in a folder."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: there is no {SETTINGS} in it")
+    try:
+        settings = tomllib.loads(path.read_text())
+        cls = find_experiment(settings.pop("experiment"))
+        experiment = cls(**settings)
+        experiment.check()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path} cannot be used: {error}") from error
+    return experiment
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """result.json."""
+    path = folder / RESULT
+    if not path.is_file():
+        raise RunError(f"{folder} has no {RESULT}; the run is unfinished: `eigenax resume {folder}`")
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+
+
+def to_json(value: Any) -> str:
+    """JSON with null for what is not a number."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, str | bool) else repr(value)

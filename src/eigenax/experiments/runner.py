@@ -1,0 +1,60 @@
+"""Runs an experiment in its folder and writes down what it found."""
+
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from eigenax.experiments.base import Experiment, Outcome
+from eigenax.experiments.folder import FIGURES, REPORT, RESULT, to_json
+
+
+def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict[str, Any]:
+    """Train or go on training, measure, and write modes, figures, result.json and the page. Returns the result."""
+    from eigenax.modes import FILE
+    from eigenax.report.page import write_page
+    from eigenax.training.files import write_atomically
+
+    began = time.perf_counter()
+    outcome = experiment.run(folder, progress)
+    outcome.modes.save(folder / FILE)
+    captions = _save_figures(outcome, folder)
+    elapsed = time.perf_counter() - began
+    result = _result(experiment, outcome, elapsed) | {"figures": captions}
+    write_atomically(folder / RESULT, to_json(result))
+    write_atomically(folder / REPORT, write_page(folder))
+    return result
+
+
+def _result(experiment: Experiment, outcome: Outcome, elapsed: float) -> dict[str, Any]:
+    modes, own = outcome.modes, outcome.result
+    return {
+        "experiment": experiment.name,
+        "preset": experiment.preset,
+        "seed": experiment.seed,
+        "steps": experiment.steps,
+        "wall_seconds": elapsed,
+        "device": _device(),
+        "eigenvalues": modes.eigenvalues,
+        "standard_errors": modes.standard_errors,
+        "residuals": modes.residuals,
+    } | own
+
+
+def _device() -> str:
+    import jax
+
+    device = jax.devices()[0]
+    kind = f"{os.cpu_count()} CPU cores ({platform.machine()})" if device.platform == "cpu" else device.device_kind
+    return f"{kind}, jax {jax.__version__}"
+
+
+def _save_figures(outcome: Outcome, folder: Path) -> dict[str, str]:
+    from eigenax.report.style import to_png
+    from eigenax.training.files import write_atomically
+
+    (folder / FIGURES).mkdir(exist_ok=True)
+    for name, (figure, _) in outcome.figures.items():
+        write_atomically(folder / FIGURES / f"{name}.png", to_png(figure))
+    return {name: caption for name, (_, caption) in outcome.figures.items()}

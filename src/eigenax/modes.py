@@ -1,0 +1,99 @@
+"""The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from safetensors.numpy import save
+
+from eigenax import serialisation
+from eigenax.core.rayleigh import HIGHEST
+from eigenax.training.errors import RunError
+from eigenax.training.files import read_tensors, write_atomically
+
+FORMAT = "eigenax-modes-1"
+FILE = "modes.safetensors"
+Which = Literal["smallest", "largest"]
+
+
+class Modes(eqx.Module):
+    """Eigenfunctions in order, orthonormal under the source they were learned on.
+
+    `modes(x)` takes points (…, *shape) to values (…, n). The sign of each function is chosen so that its largest
+    value on fresh samples is positive.
+    """
+
+    network: Any
+    coefficients: Float[np.ndarray, "k n"]
+    """Functions are network(x) @ coefficients."""
+    eigenvalues: Float[np.ndarray, " n"]
+    standard_errors: Float[np.ndarray, " n"]
+    """Of the eigenvalues as Rayleigh quotients; `residuals` show what they do not, the distance from convergence."""
+    residuals: Float[np.ndarray, " n"]
+    """‖(K − λ) v‖ for each function."""
+    shape: tuple[int, ...] = eqx.field(static=True)
+    which: Which = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+    seed: int = eqx.field(static=True)
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.eigenvalues)
+
+    def at_point(self, x: Float[Array, "..."]) -> Float[Array, " n"]:
+        """All functions at one point."""
+        u = self.network(x)
+        return jnp.matmul(u, jnp.asarray(self.coefficients, u.dtype), precision=HIGHEST)
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, "... n"]:
+        """All functions at any number of points."""
+        x = jnp.asarray(x, float)
+        axes = x.ndim - len(self.shape)
+        if axes < 0 or x.shape[axes:] != self.shape:
+            raise ValueError(f"x must end in the shape of a point, {self.shape}; got {x.shape}")
+        flat = x.reshape(-1, *self.shape)
+        return _evaluate(self, flat).reshape(*x.shape[:axes], self.n)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            description = serialisation.encode(self, arrays)
+        except TypeError as error:
+            raise RunError(f"these modes cannot be saved: {error}; use a network of eigenax.networks") from error
+        metadata = {"format": FORMAT, "modes": json.dumps(description)}
+        write_atomically(Path(path), save(arrays, metadata))
+
+    def __repr__(self) -> str:
+        rows = zip(self.eigenvalues, self.standard_errors, strict=True)
+        values = ", ".join(f"{value:.6g} ± {error:.1g}" for value, error in rows)
+        return f"Modes(n={self.n}, which={self.which!r}, eigenvalues=[{values}])"
+
+
+@eqx.filter_jit
+def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Float[Array, "b n"]:
+    return jax.vmap(modes.at_point)(x)
+
+
+def load(path: str | PathLike[str]) -> Modes:
+    """Modes from a file written by `Modes.save`, or from the folder of a run.
+
+    >>> modes = load("runs/hydrogen")  # doctest: +SKIP
+    """
+    file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+    if not file.exists():
+        raise RunError(f"there are no modes at {file}; if the run is unfinished, `eigenax resume` it")
+    arrays, metadata = read_tensors(file)
+    if metadata.get("format") != FORMAT:
+        raise RunError(f"{file} does not hold eigenax modes")
+    try:
+        return serialisation.decode(json.loads(metadata["modes"]), arrays)
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+        raise RunError(f"{file} was written by another version of eigenax ({error})") from error

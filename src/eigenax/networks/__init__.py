@@ -1,0 +1,1 @@
+"""What represents the eigenfunctions."""

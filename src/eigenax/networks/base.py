@@ -1,0 +1,82 @@
+"""The network: one point in, k raw functions out; and wrappers that give them inputs, edges and a constant."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Activation = Literal["softplus", "tanh", "silu", "gelu", "sin", "relu"]
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "softplus": jax.nn.softplus,
+    "tanh": jnp.tanh,
+    "silu": jax.nn.silu,
+    "gelu": jax.nn.gelu,
+    "sin": jnp.sin,
+    "relu": jax.nn.relu,
+}
+
+
+class Network(eqx.Module):
+    """One point in, the raw values u of all functions out. Any `equinox.Module` that does this will serve."""
+
+    @abstractmethod
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
+        """U at one point."""
+
+    @property
+    @abstractmethod
+    def separate(self) -> bool:
+        """Whether each parameter belongs to one function only, the functions along its leading axis."""
+
+
+class OnInputs(Network):
+    """A network fed with features of the point: network(inputs(x))."""
+
+    inputs: eqx.Module
+    network: Network
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
+        """U at one point."""
+        return self.network(self.inputs(x))  # pyright: ignore[reportCallIssue]
+
+    @property
+    def separate(self) -> bool:
+        """As the network inside."""
+        return self.network.separate
+
+
+class Bounded(Network):
+    """A network times a factor that brings it to zero at a boundary: factor(x) · network(x)."""
+
+    factor: eqx.Module
+    network: Network
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
+        """U at one point."""
+        return self.factor(x) * self.network(x)  # pyright: ignore[reportCallIssue]
+
+    @property
+    def separate(self) -> bool:
+        """As the network inside."""
+        return self.network.separate
+
+
+class WithConstant(Network):
+    """A constant first function before those of a network, so that the others have zero mean."""
+
+    network: Network
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
+        """1 and U at one point."""
+        u = self.network(x)
+        return jnp.concatenate([jnp.ones(1, u.dtype), u])
+
+    @property
+    def separate(self) -> bool:
+        """As the network inside."""
+        return self.network.separate

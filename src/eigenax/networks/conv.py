@@ -1,0 +1,92 @@
+"""Convolutions for images."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.networks.base import ACTIVATIONS, Activation, Network
+from eigenax.networks.block_sparse import Sparsity, initial_weights, mask
+
+
+class Conv(Network):
+    """Convolutions, one hidden layer and the outputs, with the paper's block sparsity across feature maps.
+
+    Points are images (channels, height, width). The defaults are the paper's: three layers of 32 channels,
+    5×5 kernels of stride 2, and 128 units.
+
+    >>> import jax
+    >>> Conv((2, 64, 64), 12, key=jax.random.key(0))(jnp.zeros((2, 64, 64))).shape
+    (12,)
+    """
+
+    kernels: tuple[Float[Array, "outputs inputs h w"], ...]
+    kernel_biases: tuple[Float[Array, " outputs"], ...]
+    weights: tuple[Float[Array, "outputs inputs"], ...]
+    biases: tuple[Float[Array, " outputs"], ...]
+    stride: int = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
+    sparsity: Sparsity = eqx.field(static=True)
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        outputs: int,
+        *,
+        channels: tuple[int, ...] = (32, 32, 32),
+        kernel: int = 5,
+        stride: int = 2,
+        width: int = 128,
+        activation: Activation = "relu",
+        sparsity: Sparsity = "isolated",
+        key: PRNGKeyArray,
+    ):
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}")
+        self.stride, self.activation, self.sparsity = stride, activation, sparsity
+        layers, keys = len(channels) + 2, jax.random.split(key, len(channels) + 2)
+        maps, kernels = shape[0], []
+        for layer, count in enumerate(channels, start=1):
+            allowed = mask(layer, layers, maps, count, outputs, sparsity)
+            taps = jax.random.split(keys[layer - 1], kernel * kernel)
+            weights = jax.vmap(lambda k, a=allowed: initial_weights(k, a, kernel * kernel))(taps)
+            kernels.append(jnp.moveaxis(weights, 0, -1).reshape(count, maps, kernel, kernel))
+            maps = count
+        self.kernels = tuple(kernels)
+        self.kernel_biases = tuple(jnp.zeros(count) for count in channels)
+        height, width_out = (_after(size, stride, len(channels)) for size in shape[1:])
+        hidden, last = self._dense_masks(maps, height * width_out, width, outputs)
+        self.weights = (initial_weights(keys[-2], hidden), initial_weights(keys[-1], last))
+        self.biases = (jnp.zeros(width), jnp.zeros(outputs))
+
+    @property
+    def separate(self) -> bool:
+        """The first layers are shared."""
+        return False
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, " k"]:
+        """U at one image."""
+        act, layers = ACTIVATIONS[self.activation], len(self.kernels) + 2
+        outputs = self.weights[1].shape[0]
+        for layer, (kernel, bias) in enumerate(zip(self.kernels, self.kernel_biases, strict=True), start=1):
+            allowed = mask(layer, layers, kernel.shape[1], kernel.shape[0], outputs, self.sparsity)
+            x = _convolve(x, kernel * allowed[:, :, None, None], self.stride)
+            x = act(x + bias[:, None, None])
+        masks = self._dense_masks(x.shape[0], x.shape[1] * x.shape[2], self.weights[0].shape[0], outputs)
+        hidden = act((self.weights[0] * masks[0]) @ x.ravel() + self.biases[0])
+        return (self.weights[1] * masks[1]) @ hidden + self.biases[1]
+
+    def _dense_masks(self, maps: int, pixels: int, width: int, outputs: int) -> tuple:
+        layers = len(self.kernels) + 2
+        by_map = mask(layers - 1, layers, maps, width, outputs, self.sparsity)
+        return by_map.repeat(pixels, axis=1), mask(layers, layers, width, outputs, outputs, self.sparsity)
+
+
+def _after(size: int, stride: int, times: int) -> int:
+    for _ in range(times):
+        size = -(-size // stride)
+    return size
+
+
+def _convolve(x: Float[Array, "c h w"], kernel: Float[Array, "o c h w"], stride: int) -> Float[Array, "o h2 w2"]:
+    return jax.lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME")[0]

@@ -1,0 +1,32 @@
+"""The network that `solve` takes when none is given."""
+
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
+from eigenax.networks.boundary import BoxFactor
+from eigenax.networks.conv import Conv
+from eigenax.networks.features import ScaledInputs
+from eigenax.networks.mlp import MLP
+from eigenax.operators.base import Operator
+from eigenax.sources.base import Source
+from eigenax.sources.box import Box
+from eigenax.sources.mixture import Mixture
+
+
+def default_network(operator: Operator, source: Source, n: int, key: PRNGKeyArray) -> Network:
+    """Block-sparse, a convolution for images and an MLP otherwise, with what operator and source ask for:
+    zero at the faces of a box for differential operators, a constant first function where one is known."""
+    learned = n - 1 if operator.fixes_constants else n
+    if learned == 0:
+        raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+    if len(source.shape) == 3:
+        network: Network = Conv(source.shape, learned, key=key)
+    else:
+        network = MLP(int(np.prod(source.shape)), learned, activation="tanh", key=key)
+    box = source.box if isinstance(source, Mixture) else source
+    if isinstance(box, Box):
+        network = OnInputs(ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / 3).tolist())), network)
+        if operator.wants_boundary:
+            network = Bounded(BoxFactor(box.low, box.high), network)
+    return WithConstant(network) if operator.fixes_constants else network

@@ -1,0 +1,48 @@
+"""What a network sees of a point."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class ScaledInputs(eqx.Module):
+    """(x − centre) / scale, axis by axis."""
+
+    centre: tuple[float, ...] = eqx.field(static=True)
+    scale: tuple[float, ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """As many features as axes."""
+        return len(self.centre)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """The features of one point."""
+        return (x - jnp.asarray(self.centre, x.dtype)) / jnp.asarray(self.scale, x.dtype)
+
+
+class CuspInputs(eqx.Module):
+    """Features with a kink at `centre`, so that a smooth network of them can have a cusp there.
+
+    With y = x − centre and r = |y|: y/√(s² + r²) for each scale s, y/length, r/length and log(1 + r).
+
+    >>> CuspInputs((0.0, 0.0))(jnp.array([3.0, 4.0])).shape
+    (8,)
+    """
+
+    centre: tuple[float, ...] = eqx.field(static=True)
+    scales: tuple[float, ...] = eqx.field(static=True, default=(1.0, 5.0))
+    length: float = eqx.field(static=True, default=10.0)
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return len(self.centre) * (len(self.scales) + 1) + 2
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
+        """The features of one point."""
+        y = x - jnp.asarray(self.centre, x.dtype)
+        squared = jnp.sum(y**2)
+        r = jnp.sqrt(squared)
+        directions = [y / jnp.sqrt(scale**2 + squared) for scale in self.scales]
+        return jnp.concatenate([*directions, y / self.length, jnp.stack([r / self.length, jnp.log1p(r)])])

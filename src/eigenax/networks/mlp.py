@@ -1,0 +1,92 @@
+"""Fully connected networks, shared between the functions or one for each."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.networks.base import ACTIVATIONS, Activation, Network
+from eigenax.networks.block_sparse import Sparsity, initial_weights, masks
+
+
+class MLP(Network):
+    """One multilayer perceptron for all functions, block-sparse as in the paper unless told otherwise.
+
+    >>> import jax
+    >>> MLP(2, 9, width=128, depth=4, key=jax.random.key(0))(jnp.zeros(2)).shape
+    (9,)
+    """
+
+    weights: tuple[Float[Array, "outputs inputs"], ...]
+    biases: tuple[Float[Array, " outputs"], ...]
+    activation: Activation = eqx.field(static=True)
+    sparsity: Sparsity = eqx.field(static=True)
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        width: int = 64,
+        depth: int = 3,
+        activation: Activation = "softplus",
+        sparsity: Sparsity = "isolated",
+        key: PRNGKeyArray,
+    ):
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}")
+        self.activation, self.sparsity = activation, sparsity
+        sizes = [inputs, *[width] * depth, outputs]
+        keys = jax.random.split(key, len(sizes) - 1)
+        self.weights = tuple(initial_weights(k, m) for k, m in zip(keys, masks(sizes, sparsity), strict=True))
+        self.biases = tuple(jnp.zeros(size) for size in sizes[1:])
+
+    @property
+    def separate(self) -> bool:
+        """The first layers are shared."""
+        return False
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
+        """U at one point."""
+        act = ACTIVATIONS[self.activation]
+        sizes = [self.weights[0].shape[1], *(w.shape[0] for w in self.weights)]
+        *hidden, last = zip(masks(sizes, self.sparsity), self.weights, self.biases, strict=True)
+        for allowed, weight, bias in hidden:
+            x = act((weight * allowed) @ x + bias)
+        allowed, weight, bias = last
+        return (weight * allowed) @ x + bias
+
+
+class Separate(Network):
+    """A small network of its own for each function.
+
+    >>> import jax
+    >>> Separate(2, 9, width=24, depth=2, key=jax.random.key(0))(jnp.zeros(2)).shape
+    (9,)
+    """
+
+    networks: MLP
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        width: int = 32,
+        depth: int = 2,
+        activation: Activation = "tanh",
+        key: PRNGKeyArray,
+    ):
+        def one(key: PRNGKeyArray) -> MLP:
+            return MLP(inputs, 1, width=width, depth=depth, activation=activation, sparsity="none", key=key)
+
+        self.networks = eqx.filter_vmap(one)(jax.random.split(key, outputs))
+
+    @property
+    def separate(self) -> bool:
+        """Nothing is shared."""
+        return True
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
+        """U at one point."""
+        return eqx.filter_vmap(lambda network, x: network(x)[0], in_axes=(eqx.if_array(0), None))(self.networks, x)

@@ -1,0 +1,1 @@
+"""What is diagonalised: operators, their sums and their multiples."""

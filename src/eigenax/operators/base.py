@@ -1,0 +1,127 @@
+"""The operator: something that takes functions to functions, and can be added, subtracted and scaled."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from eigenax.core.batch import Batch, Pairs, Points
+
+
+class Twice(NamedTuple):
+    """Two estimates of K u whose errors are independent given the point, and the weight of each point.
+
+    Their product is free of the estimates' own variance, which a residual norm must not contain.
+    """
+
+    first: Float[Array, "b k"]
+    second: Float[Array, "b k"]
+    weights: Float[Array, " b"]
+
+
+Function = Callable[[Float[Array, "..."]], Float[Array, " k"]]
+"""One point in, the values of k functions out."""
+
+
+class Operator(eqx.Module):
+    """A symmetric linear operator K, known by what K u is at the points of a batch.
+
+    Subclasses say whether they act on `Points` or on `Pairs`, and implement `apply`. K u is never
+    differentiated: the masked gradient needs only its values (see docs/mathematics.md).
+    """
+
+    acts_on: ClassVar[type[Points] | type[Pairs]] = Points
+    wants_boundary: ClassVar[bool] = False
+    """Whether functions must vanish at the edge of a box for the operator to be symmetric there."""
+    fixes_constants: ClassVar[bool] = False
+    """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
+
+    @abstractmethod
+    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+        """K u at the points of the batch, given the function and its values u there."""
+
+    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+        """K u estimated twice. Where `apply` is exact at each point, as for local operators, both are the same."""
+        ku = self.apply(function, batch, u)
+        return Twice(ku, ku, batch.weights)
+
+    def check(self, batch: Batch) -> None:
+        """Look at user-supplied parts on a few samples, and raise `ValueError` naming what is wrong."""
+
+    def __add__(self, other: "Operator") -> "Operator":
+        if not isinstance(other, Operator):
+            return NotImplemented
+        return LinearCombination((*_terms(self), *_terms(other)))
+
+    def __mul__(self, factor: float) -> "Operator":
+        if not isinstance(factor, int | float):
+            return NotImplemented
+        return LinearCombination(tuple((factor * f, term) for f, term in _terms(self)))
+
+    def __sub__(self, other: "Operator") -> "Operator":
+        return self + -other if isinstance(other, Operator) else NotImplemented
+
+    def __truediv__(self, divisor: float) -> "Operator":
+        return self * (1 / divisor) if isinstance(divisor, int | float) else NotImplemented
+
+    def __rmul__(self, factor: float) -> "Operator":
+        return self * factor
+
+    def __neg__(self) -> "Operator":
+        return self * -1.0
+
+
+class LinearCombination(Operator):
+    """Numbers times operators, added together; all must act on the same kind of sample."""
+
+    factors: tuple[float, ...] = eqx.field(static=True)
+    operators: tuple[Operator, ...]
+
+    def __init__(self, terms: tuple[tuple[float, Operator], ...]):
+        self.factors = tuple(float(factor) for factor, _ in terms)
+        self.operators = tuple(operator for _, operator in terms)
+        if len({operator.acts_on for operator in self.operators}) > 1:
+            names = " and ".join(f"{type(o).__name__} (on {o.acts_on.__name__})" for o in self.operators)
+            raise TypeError(f"operators that act on different samples cannot be added: {names}")
+
+    @property
+    def acts_on(self) -> type[Points] | type[Pairs]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What every term acts on."""
+        return self.operators[0].acts_on
+
+    @property
+    def wants_boundary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether any term does."""
+        return any(operator.wants_boundary for operator in self.operators)
+
+    @property
+    def fixes_constants(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether all terms do."""
+        return all(operator.fixes_constants for operator in self.operators)
+
+    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+        """The sum of the terms' factor times K u."""
+        terms = zip(self.factors, self.operators, strict=True)
+        first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in terms)
+        return sum(rest, start=first)
+
+    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+        """The sum of the terms' estimates, at the points where all terms have them."""
+        each = [operator.twice(function, batch, u) for operator in self.operators]
+        first = sum(f * t.first for f, t in zip(self.factors, each, strict=True))
+        second = sum(f * t.second for f, t in zip(self.factors, each, strict=True))
+        return Twice(jnp.asarray(first), jnp.asarray(second), jnp.stack([t.weights for t in each]).min(0))
+
+    def check(self, batch: Batch) -> None:
+        """Check every term."""
+        for operator in self.operators:
+            operator.check(batch)
+
+
+def _terms(operator: Operator) -> tuple[tuple[float, Operator], ...]:
+    if isinstance(operator, LinearCombination):
+        return tuple(zip(operator.factors, operator.operators, strict=True))
+    return ((1.0, operator),)

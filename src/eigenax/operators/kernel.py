@@ -1,0 +1,66 @@
+"""Integral operators with a symmetric kernel."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from eigenax.core.batch import Batch
+from eigenax.core.rayleigh import HIGHEST
+from eigenax.operators.base import Function, Operator, Twice
+
+
+class Kernel(Operator):
+    """K u(x) = E_x'[k(x, x') u(x')], k a plain JAX function of two points that returns a number.
+
+    Every point of a batch is paired with every other one, which uses the same evaluations of u as matched
+    pairs and has less variance; a point is not paired with itself, which keeps the estimate unbiased.
+
+    >>> smooth = Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
+    """
+
+    function: Callable[[Array, Array], Float[Array, ""]] = eqx.field(static=True)
+
+    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+        """The mean of k(x_i, x_j) u(x_j) over the other points j of the batch."""
+        size = batch.x.shape[0]
+        gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
+        return jnp.matmul(gram, batch.weights[:, None] * u, precision=HIGHEST) / (size - 1)
+
+    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+        """One estimate from the even points of the batch, one from the odd ones."""
+        size = batch.x.shape[0]
+        gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
+        index = jnp.arange(size)
+
+        def over(half: Array) -> Array:
+            partners = jnp.where(half, batch.weights, 0)
+            others = half.sum() - half.astype(u.dtype)
+            return jnp.matmul(gram, partners[:, None] * u, precision=HIGHEST) / others[:, None]
+
+        return Twice(over(index % 2 == 0), over(index % 2 == 1), batch.weights)
+
+    def gram(self, x: Float[Array, "b ..."]) -> Float[Array, "b b"]:
+        """k(x_i, x_j) for all pairs."""
+        return jax.vmap(lambda a: jax.vmap(lambda b: self.function(a, b))(x))(x)
+
+    def check(self, batch: Batch) -> None:
+        """K must give one finite number for two points, the same in either order."""
+        shape = jax.eval_shape(self.function, batch.x[0], batch.x[0]).shape
+        if shape != ():
+            raise ValueError(
+                f"Kernel(function): the function of two points of shape {batch.x.shape[1:]} must return "
+                f"a number, shape (); it returned shape {shape}. Sum or index its result"
+            )
+        gram = np.asarray(self.gram(batch.x[:64]))
+        if not np.isfinite(gram).all():
+            raise ValueError("Kernel(function): the function returned NaN or infinity for two points of the source")
+        asymmetry = np.abs(gram - gram.T).max()
+        if asymmetry > 1e-3 * np.abs(gram).max():
+            raise ValueError(
+                f"Kernel(function): the kernel is not symmetric: k(x, y) and k(y, x) differ by up to "
+                f"{asymmetry:.3g} on samples. Symmetrise it, for example (k(x, y) + k(y, x)) / 2"
+            )

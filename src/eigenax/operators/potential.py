@@ -1,0 +1,44 @@
+"""Multiplication by a function of position."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from eigenax.core.batch import Batch
+from eigenax.operators.base import Function, Operator
+
+
+class Potential(Operator):
+    """V(x) u(x), V a plain JAX function of one point (d,) that returns a number.
+
+    >>> well = Potential(lambda x: jnp.sum(x**2))
+    """
+
+    function: Callable[[Float[Array, " d"]], Float[Array, ""]] = eqx.field(static=True)
+
+    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+        """V u at each point."""
+        return jax.vmap(self.function)(batch.x)[:, None] * u
+
+    def check(self, batch: Batch) -> None:
+        """V must give one finite number at every sample."""
+        shape = jax.eval_shape(self.function, batch.x[0]).shape
+        if shape != ():
+            raise ValueError(
+                f"Potential(function): the function of one point of shape {batch.x.shape[1:]} must return "
+                f"a number, shape (); it returned shape {shape}. Sum or index its result"
+            )
+        values = np.asarray(jax.vmap(self.function)(batch.x))
+        if not np.isfinite(values).all():
+            where = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"Potential(function): the function returned {values[where]} at x = {_show(batch.x[where])}; "
+                "it must be finite wherever the source draws points"
+            )
+
+
+def _show(x: Float[Array, "..."]) -> str:
+    return np.array2string(np.asarray(x), precision=4, separator=", ", threshold=8)

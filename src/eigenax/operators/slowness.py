@@ -1,0 +1,44 @@
+"""The slowness of slow feature analysis: how much functions change between successive points."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from eigenax.core.batch import Batch, Pairs
+from eigenax.operators.base import Function, Operator, Twice
+
+
+class Slowness(Operator):
+    """⟨v, K v⟩ = E[(v(x) − v(x'))²] over pairs of successive points (the paper's equation 7).
+
+    Its eigenvalues are the Δ-values of slow feature analysis. The constant is its first eigenfunction.
+    """
+
+    acts_on = Pairs
+    fixes_constants: ClassVar[bool] = True
+
+    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+        """The differences of each point to its partners, over its weight."""
+        assert isinstance(batch, Pairs)
+        change = batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])
+        weights = batch.weights[:, None]
+        return jnp.where(weights > 0, batch.gather(change, -change) / jnp.where(weights > 0, weights, 1), 0)
+
+    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+        """One estimate from each point's successor, one from its predecessor, where it has both.
+
+        Past and future of a Markov process are independent given the present.
+        """
+        assert isinstance(batch, Pairs)
+        change = 2 * batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])
+        none, no_weight = jnp.zeros_like(change), jnp.zeros_like(batch.pair_weights)
+        after, before = batch.gather(change, none), batch.gather(none, -change)
+        has_after = batch.gather(batch.pair_weights, no_weight)[:, None]
+        has_before = batch.gather(no_weight, batch.pair_weights)[:, None]
+        both = (has_after > 0) & (has_before > 0)
+        return Twice(
+            after / jnp.where(both, has_after, 1),
+            before / jnp.where(both, has_before, 1),
+            jnp.where(both[:, 0], batch.weights, 0),
+        )

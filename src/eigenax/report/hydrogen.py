@@ -1,0 +1,123 @@
+"""The paper's hydrogen figure: modes on a grid and learned, and eigenvalues during training."""
+
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from eigenax.baselines.grid import GridModes
+from eigenax.evaluation.hydrogen import energies
+from eigenax.modes import Modes
+from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
+from eigenax.sources.box import Box
+
+PIXELS = 96
+SHOWN = 9
+"""Modes in a row; later ones are in the table."""
+
+
+class Panels(NamedTuple):
+    """What the figure is drawn from."""
+
+    box: Box
+    grid: GridModes
+    learned: Modes
+    metrics: list[dict[str, Any]]
+    label: str
+    uncorrected: Modes | None = None
+    uncorrected_metrics: list[dict[str, Any]] | None = None
+
+
+def draw(panels: Panels) -> dict[str, tuple[Figure, str]]:
+    """The figure and its caption."""
+    with mpl.rc_context(STYLE):
+        rows = _mode_rows(panels)
+        curves = _curves(panels)
+        columns = min(panels.learned.n, SHOWN)
+        figure = new_figure(8.2, 0.2 + 1.12 * len(rows) * min(1.0, 9 / columns) + 2.3)
+        heights = [1.12 * 9 / max(columns, 6)] * len(rows) + [2.3]
+        strips = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.01)
+        letters = iter("abcdefgh")
+        for strip, (title, images) in zip(strips, rows, strict=False):
+            _draw_row(strip, f"({next(letters)}) {title}", images[:SHOWN])
+        axes = strips[-1].subplots(1, len(curves), squeeze=False)[0]
+        for axis, (title, metrics) in zip(axes, curves, strict=True):
+            _draw_curves(axis, f"({next(letters)}) {title}", metrics, panels.learned.n)
+    window = _window(panels)
+    caption = (
+        f"Modes in the window ±{window:g} of a box ±{panels.box.high[0]:g} (red positive, blue negative), and Rayleigh "
+        "quotients of the training batches, averaged between log points; grey lines are the closed form. Modes of "
+        "one degenerate shell may be rotated among themselves."
+    )
+    return {"hydrogen": (figure, caption)}
+
+
+def _mode_rows(panels: Panels) -> list[tuple[str, Float[np.ndarray, "n p p"]]]:
+    points = panels.grid.vectors.shape[-1]
+    rows = [(f"sparse eigensolver on a {points}×{points} grid", _crop(panels))]
+    if panels.uncorrected is not None:
+        rows.append(("learned without bias correction, β = 1", _images(panels.uncorrected, _window(panels))))
+    rows.append((f"learned, {panels.label}", _images(panels.learned, _window(panels))))
+    return rows
+
+
+def _curves(panels: Panels) -> list[tuple[str, list[dict[str, Any]]]]:
+    curves = [(f"eigenvalues, {panels.label}", panels.metrics)]
+    if panels.uncorrected_metrics is not None:
+        curves.insert(0, ("eigenvalues without bias correction, β = 1", panels.uncorrected_metrics))
+    return curves
+
+
+def _window(panels: Panels) -> float:
+    """Half-width of what is shown: where the outermost of the shown states lives."""
+    shell = int(np.sqrt(min(panels.learned.n, SHOWN) - 1))
+    return min(panels.box.high[0], 8.0 * (2 * shell + 1))
+
+
+def _images(modes: Modes, window: float) -> Float[np.ndarray, "n p p"]:
+    line = np.linspace(-window, window, PIXELS)
+    points = np.stack(np.meshgrid(line, line, indexing="ij"), -1)
+    return np.moveaxis(np.asarray(modes(points)), -1, 0)
+
+
+def _crop(panels: Panels) -> Float[np.ndarray, "n p p"]:
+    points = panels.grid.vectors.shape[-1]
+    inside = max(4, round(points * _window(panels) / panels.box.high[0]))
+    first = (points - inside) // 2
+    return panels.grid.vectors[:, first : first + inside, first : first + inside]
+
+
+def _draw_row(strip: Any, title: str, images: Float[np.ndarray, "n p p"]) -> None:
+    strip.suptitle(title, x=0.01, ha="left", fontsize=9, color=INK)
+    axes = strip.subplots(1, max(len(images), 6), squeeze=False)[0]
+    for axis, image in zip(axes, images, strict=False):
+        limit = np.percentile(np.abs(image), 99.7)
+        axis.imshow(image.T, origin="lower", cmap=DIVERGING, vmin=-limit, vmax=limit, interpolation="bilinear")
+    for axis in axes:
+        axis.set(xticks=[], yticks=[])
+        axis.spines[:].set_visible(False)
+        axis.set_axis_off() if not axis.images else None
+
+
+def _draw_curves(axis: Axes, title: str, metrics: list[dict[str, Any]], n: int) -> None:
+    steps = np.array([row["step"] for row in metrics])
+    values = np.array([row["eigenvalues"] for row in metrics])
+    for level in energies(n):
+        axis.axhline(level, color=GREY, linewidth=0.8, zorder=0)
+    for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.9, n))):
+        axis.plot(steps, _smooth(values[:, k]), color=color, linewidth=1)
+    levels = np.unique(energies(n))
+    axis.set_yscale("symlog", linthresh=-levels[-1] / 2)
+    axis.set(xlabel="step", xlim=(0, steps[-1]), ylim=(-2, -levels[-1] / 2))
+    axis.set_yticks([*levels, 0], labels=[*(f"−1/{1 / -level:.0f}" for level in levels), "0"])
+    axis.minorticks_off()
+    axis.set_title(title, loc="left", color=INK)
+
+
+def _smooth(values: Float[np.ndarray, " t"], window: int = 9) -> Float[np.ndarray, " t"]:
+    """A running median: small uniform batches rarely meet the nucleus, and a mean would show the rare ones."""
+    half = window // 2
+    return np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))])

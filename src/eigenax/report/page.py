@@ -1,0 +1,45 @@
+"""report.html: one page with everything a run found, in one file."""
+
+import base64
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from eigenax import __version__
+from eigenax.experiments.folder import FIGURES, read_experiment, read_result
+
+
+def write_page(folder: Path) -> str:
+    """The page of a finished run, from the files in its folder."""
+    experiment, result = read_experiment(folder), read_result(folder)
+    environment = Environment(loader=PackageLoader("eigenax", "report"), autoescape=select_autoescape(["j2", "html"]))
+    return environment.get_template("page.html.j2").render(
+        version=__version__,
+        summary=experiment.summary,
+        settings=[(field.name, getattr(experiment, field.name)) for field in dataclasses.fields(experiment)],
+        result=result,
+        rows=mode_rows(result),
+        figures=[(caption, _embedded(folder / FIGURES / f"{n}.png")) for n, caption in result["figures"].items()],
+        command=f"eigenax run {experiment.name} --preset {experiment.preset} --seed {experiment.seed}",
+    )
+
+
+def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row for each mode; what a run does not know is left out."""
+    columns = {
+        "eigenvalue": result["eigenvalues"],
+        "standard_error": result["standard_errors"],
+        "residual": result["residuals"],
+        "exact": result.get("exact"),
+        "relative_error": result.get("relative_errors"),
+        "grid": result.get("grid_eigenvalues"),
+        "uncorrected": result.get("uncorrected", {}).get("eigenvalues"),
+    }
+    known = {name: values for name, values in columns.items() if values is not None}
+    return [{name: values[k] for name, values in known.items()} for k in range(len(result["eigenvalues"]))]
+
+
+def _embedded(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

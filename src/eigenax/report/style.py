@@ -1,0 +1,38 @@
+"""How all figures look."""
+
+import io
+from typing import Any
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+INK, GREY = "#1b1f24", "#8a929c"
+DIVERGING, SEQUENCE = "RdBu_r", "viridis"
+
+STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "figure.dpi": 130,
+    "figure.constrained_layout.use": True,
+}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure that no global state knows of."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.set_dpi(STYLE["figure.dpi"])
+    return figure
+
+
+def to_png(figure: Figure) -> bytes:
+    """A small PNG of 256 colours, without a date: the same figure gives the same bytes."""
+    drawn, reduced = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png")
+    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(reduced, "PNG", optimize=True)
+    return reduced.getvalue()

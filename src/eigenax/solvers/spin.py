@@ -1,0 +1,142 @@
+"""Spectral inference networks: the paper's Algorithm 1, and a version that averages two small matrices."""
+
+import warnings
+from typing import Any, Literal, NamedTuple, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from eigenax.core import jacobian as jac
+from eigenax.core.averages import moving_average
+from eigenax.core.batch import Batch
+from eigenax.core.rayleigh import Quotient, masked_gradient_of_moments, quotient, residual, second_moment
+from eigenax.operators.base import Operator
+from eigenax.solvers.schedules import Schedule, second_moment_decay
+
+Average = Literal["moments", "jacobian"]
+
+
+class SpINState(NamedTuple):
+    """What the next step needs."""
+
+    network: Any
+    optimizer: optax.OptState
+    sigma: Float[Array, "k k"]
+    """Σ̄, which starts at the identity."""
+    other: PyTree
+    """Π̄ for `"moments"`; the half Jacobian of Σ̄ for `"jacobian"`."""
+    step: Int[Array, ""]
+
+
+class SpINInfo(NamedTuple):
+    """What a person needs."""
+
+    eigenvalues: Float[Array, " k"]
+    gradient_norm: Float[Array, ""]
+    rate: Float[Array, ""]
+    healthy: Bool[Array, ""]
+
+
+class SpIN(eqx.Module):
+    """Stochastic descent along the masked gradient, its bias corrected by moving averages.
+
+    `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian
+    as the paper does, for k² backward passes. `rate` is the paper's β, a number (1 is no correction) or a
+    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function its
+    plain residual instead of residual / L_kk: both keep Σ well conditioned and change no eigenfunction.
+
+    >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
+    """
+
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    average: Average = eqx.field(static=True, default="moments")
+    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    gauge: float = eqx.field(static=True, default=0.1)
+    rescale: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        if self.average not in get_args(Average):
+            raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
+        if callable(self.rate):
+            return
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {self.rate}")
+        decay = second_moment_decay(self.optimizer)
+        if decay is not None and 1 - decay > self.rate * (1 + 1e-3):
+            warnings.warn(
+                f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
+                f"average (rate {self.rate:.3g}); training tends to fail so. Raise its decay to at least "
+                f"{1 - self.rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `rate`",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def init(self, network: Any, outputs: int) -> SpINState:
+        """The state before the first step: Σ̄ = I, all else zero."""
+        parameters = eqx.filter(network, eqx.is_inexact_array)
+        identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
+        if self.average == "moments":
+            other = jnp.zeros_like(identity)
+        else:
+            leading = (outputs,) if _separate(network) else (outputs, outputs)
+            other = jac.zeros_like_jacobian(parameters, *leading)
+        return SpINState(network, self.optimizer.init(parameters), identity, other, jnp.zeros((), jnp.int32))
+
+    def step(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
+        """One update of the averages, then of the network."""
+        u, pullback = _evaluate(state.network, batch)
+        ku = operator.apply(state.network, batch, u)
+        weights = batch.weights
+        sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
+        rate = self.rate(state.step) if callable(self.rate) else jnp.asarray(self.rate, u.dtype)
+        mean_sigma = moving_average(state.sigma, sigma, rate)
+        if self.average == "moments":
+            other = moving_average(state.other, pi, rate)
+            now = quotient(mean_sigma, other)
+            gradient = pullback(self._cotangent(u, ku, weights, now))
+        else:
+            separate = _separate(state.network)
+            half = (jac.half_jacobian_separate if separate else jac.half_jacobian)(pullback, u, weights)
+            other = moving_average(state.other, half, rate)
+            now = quotient(mean_sigma, pi)
+            gradient = self._averaged_gradient(u, ku, weights, now, other, pullback, separate)
+        parameters = eqx.filter(state.network, eqx.is_inexact_array)
+        updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
+        network = eqx.apply_updates(state.network, updates)
+        gradient_norm = optax.tree.norm(gradient)
+        healthy = jnp.isfinite(gradient_norm) & jnp.isfinite(now.matrix).all()
+        info = SpINInfo(jnp.diag(now.matrix), gradient_norm, rate, healthy)
+        return SpINState(network, optimizer, mean_sigma, other, state.step + 1), info
+
+    def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient) -> Float[Array, "b k"]:
+        v, r = residual(u, ku, now)
+        if not self.rescale:
+            r = r / jnp.diag(now.cholesky)
+        return weights[:, None] * (r + self.gauge * (u - v)) / u.shape[0]
+
+    def _averaged_gradient(
+        self, u: Array, ku: Array, weights: Array, now: Quotient, half: PyTree, pullback: Any, separate: bool
+    ) -> PyTree:
+        """Equation 17 with the batch's Π and its Jacobian, and the averages of Σ and its Jacobian."""
+        by_sigma, by_pi = masked_gradient_of_moments(now)
+        if self.rescale:
+            scale = jnp.diag(now.cholesky)
+            by_sigma, by_pi = by_sigma * scale, by_pi * scale
+        v, _ = residual(u, ku, now)
+        cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
+        contract = jac.contract_separate if separate else jac.contract
+        return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
+
+
+def _evaluate(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Any]:
+    """U at the points of a batch, and the map from cotangents of u to parameters."""
+    parameters, static = eqx.partition(network, eqx.is_inexact_array)
+    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    return u, lambda cotangent: pullback(cotangent)[0]
+
+
+def _separate(network: Any) -> bool:
+    return getattr(network, "separate", False)

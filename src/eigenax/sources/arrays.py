@@ -1,0 +1,35 @@
+"""Points from an array in memory."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.core.batch import Points
+from eigenax.sources.base import Source
+
+
+class Arrays(Source):
+    """The rows of an array, drawn uniformly with replacement.
+
+    >>> Arrays(jnp.zeros((100, 3))).shape
+    (3,)
+    """
+
+    data: Float[Array, "rows ..."]
+
+    def __init__(self, data: Float[Array, "rows ..."]):
+        self.data = jnp.asarray(data, float)
+        if self.data.ndim < 2 or len(self.data) == 0:
+            raise ValueError(f"data must be an array of points (rows, …); got shape {self.data.shape}")
+        if not bool(jnp.isfinite(self.data).all()):
+            raise ValueError("data contains NaN or infinity; drop or fill those rows")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row."""
+        return self.data.shape[1:]
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Points:
+        """Rows of weight one."""
+        rows = jax.random.randint(key, (size,), 0, len(self.data))
+        return Points(self.data[rows], jnp.ones(size, self.data.dtype))

@@ -1,0 +1,38 @@
+"""The source: something that draws batches of points."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, PRNGKeyArray
+
+from eigenax.core.batch import Batch, Pairs, Points
+
+
+class Source(eqx.Module):
+    """Draws batches of `Points` or `Pairs`, inside the compiled training loop, as a function of a key alone."""
+
+    draws: ClassVar[type[Points] | type[Pairs]] = Points
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+
+    @abstractmethod
+    def sample(self, key: PRNGKeyArray, size: int) -> Batch:
+        """A batch of `size` draws; the same key gives the same batch."""
+
+
+def as_vector(value: float | tuple[float, ...] | list[float] | Array, dims: int | None, name: str) -> tuple[float, ...]:
+    """One number per axis, from a number and `dims` or from a sequence."""
+    import numpy as np
+
+    vector = np.asarray(value, float)
+    if vector.ndim > 1:
+        raise ValueError(f"{name} must be a number or one number per axis; got shape {vector.shape}")
+    if vector.ndim == 0:
+        vector = np.full(1 if dims is None else dims, float(vector))
+    if dims is not None and len(vector) != dims:
+        raise ValueError(f"{name} has {len(vector)} values, but dims is {dims}")
+    return tuple(vector.tolist())

@@ -1,0 +1,52 @@
+"""Short stretches of a time series, whose successive points form pairs."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.core.batch import Pairs
+from eigenax.sources.base import Source
+
+
+class Clips(Source):
+    """Clips of `length` successive points from one series (time, …), starting anywhere in it.
+
+    A batch of `size` clips has size × (length − 1) pairs, and each point is evaluated once.
+
+    >>> Clips(jnp.zeros((1000, 3)), length=10).shape
+    (3,)
+    """
+
+    series: Float[Array, "time ..."]
+    length: int = eqx.field(static=True)
+    draws = Pairs
+
+    def __init__(self, series: Float[Array, "time ..."], length: int = 10):
+        self.series, self.length = jnp.asarray(series, float), length
+        if length < 2:
+            raise ValueError(f"length must be at least 2, one pair of points; got {length}")
+        if self.series.ndim < 2 or len(self.series) < length:
+            raise ValueError(
+                f"series must be an array (time, …) of at least length = {length} points; got {self.series.shape}"
+            )
+        if not bool(jnp.isfinite(self.series).all()):
+            raise ValueError("series contains NaN or infinity; drop or fill those points")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+        return self.series.shape[1:]
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
+        """Pairs of successive points inside `size` clips, of weight one."""
+        starts = jax.random.randint(key, (size, 1), 0, len(self.series) - self.length + 1)
+        times = starts + jnp.arange(self.length)
+        index = jnp.arange(size * self.length).reshape(size, self.length)
+        pairs = size * (self.length - 1)
+        return Pairs(
+            self.series[times.ravel()],
+            index[:, :-1].ravel(),
+            index[:, 1:].ravel(),
+            jnp.ones(pairs, self.series.dtype),
+        )

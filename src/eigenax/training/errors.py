@@ -1,0 +1,26 @@
+"""What goes wrong in a run, in words for the person who started it."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eigenax.training.loop import Moment
+
+
+class RunError(RuntimeError):
+    """A run that cannot begin, go on or be read; the message says why and what to do."""
+
+
+class StoppedError(RunError):
+    """Training that ended early, with the last good moment kept in `moment`."""
+
+    def __init__(self, message: str, moment: "Moment"):
+        super().__init__(message)
+        self.moment = moment
+
+
+class DivergedError(StoppedError):
+    """NaN or a covariance without Cholesky factor during training."""
+
+
+class InterruptedRun(StoppedError):
+    """Ctrl-C."""

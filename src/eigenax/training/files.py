@@ -1,0 +1,51 @@
+"""Files that are whole or absent, whatever happens while they are written."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from eigenax.training.errors import RunError
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Write to a neighbour, flush it to the disk, then rename: a reader never sees half a file."""
+    data = content.encode() if isinstance(content, str) else content
+    partial = path.with_name(f".{path.name}.partial")
+    with explained(path):
+        try:
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Say in one sentence why a file could not be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise RunError(
+                f"no room left on the disk for {path}; what was saved before is intact: free some space and resume"
+            ) from error
+        raise RunError(f"cannot write {path}: {error.strerror}; choose another folder") from error
+
+
+def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of a safetensors file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise RunError(f"{path.name} is damaged ({error})") from error

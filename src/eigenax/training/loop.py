@@ -1,0 +1,116 @@
+"""The loop: a compiled scan over chunks of steps, with callbacks between chunks."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from eigenax.operators.base import Operator
+from eigenax.sources.base import Source
+from eigenax.training.errors import DivergedError, InterruptedRun
+from eigenax.training.interrupt import deferred_interrupt
+from eigenax.training.state import RunState, Solver
+
+
+class Moment(NamedTuple):
+    """What callbacks see: once before the first chunk, with no metrics, and after each chunk."""
+
+    step: int
+    steps: int
+    seconds: float
+    """Of training so far, earlier sessions of the run included, compilation left out."""
+    compile_seconds: float
+    metrics: dict[str, Any]
+    """The steps' info averaged over the chunk, as numbers and lists."""
+    state: RunState
+
+
+Callback = Callable[[Moment], None]
+
+
+def start(solver: Solver, network: Any, outputs: int, seed: int) -> RunState:
+    """The state before the first step."""
+    key = jax.random.key_data(jax.random.fold_in(jax.random.key(seed), 1))
+    return RunState(solver.init(network, outputs), key, jnp.zeros((), jnp.int32))
+
+
+def train(
+    solver: Solver,
+    operator: Operator,
+    source: Source,
+    state: RunState,
+    *,
+    steps: int,
+    batch: int,
+    log_every: int,
+    sign: float = 1.0,
+    seconds: float = 0.0,
+    compile_seconds: float = 0.0,
+    callbacks: Sequence[Callback] = (),
+) -> Moment:
+    """Run until `steps` and return the last moment; `seconds` are those of earlier sessions.
+
+    Eigenvalues descend, and are shown times `sign`. A step is traced once for the whole run, and its key depends
+    on the run's key and the step alone.
+    Raises `DivergedError`, which keeps the last good moment, and `InterruptedRun` on Ctrl-C.
+    """
+    arrays, static = eqx.partition(state, eqx.is_array)
+
+    @jax.jit
+    def step(arrays: RunState, source: Source) -> tuple[RunState, Any]:
+        now: RunState = eqx.combine(arrays, static)
+        key = jax.random.fold_in(jax.random.wrap_key_data(now.key), now.step)
+        solver_state, info = solver.step(operator, now.solver, source.sample(key, batch))
+        return eqx.filter(RunState(solver_state, now.key, now.step + 1), eqx.is_array), info
+
+    def chunk(arrays: RunState, source: Source, length: int) -> tuple[RunState, Any]:
+        return jax.lax.scan(lambda carry, _: step(carry, source), arrays, length=length)
+
+    compiled = {}
+    moment = Moment(int(state.step), steps, seconds, compile_seconds, {}, state)
+    for callback in callbacks:
+        callback(moment)
+    with deferred_interrupt() as interrupt:
+        while moment.step < steps:
+            began, length = time.perf_counter(), min(log_every, steps - moment.step)
+            if length not in compiled:
+                compiled[length] = jax.jit(chunk, static_argnums=2).lower(arrays, source, length).compile()
+            compiling = time.perf_counter() - began
+            after, infos = jax.block_until_ready(compiled[length](arrays, source))
+            _raise_if_diverged(infos, moment)
+            arrays = after
+            moment = Moment(
+                moment.step + length,
+                steps,
+                moment.seconds + time.perf_counter() - began - compiling,
+                moment.compile_seconds + compiling,
+                _averaged(infos, sign),
+                eqx.combine(arrays, static),
+            )
+            for callback in callbacks:
+                callback(moment)
+            if interrupt.requested and moment.step < steps:
+                raise InterruptedRun(f"stopped at step {moment.step} of {steps}", moment)
+    return moment
+
+
+def _averaged(infos: Any, sign: float) -> dict[str, Any]:
+    fields = infos._asdict() | {"eigenvalues": sign * infos.eigenvalues}
+    del fields["healthy"]
+    return {name: np.asarray(value, np.float64).mean(0).tolist() for name, value in fields.items()}
+
+
+def _raise_if_diverged(infos: Any, before: Moment) -> None:
+    healthy = np.asarray(infos.healthy)
+    if healthy.all():
+        return
+    raise DivergedError(
+        f"training diverged at step {before.step + int(np.argmin(healthy))}: the covariance of the functions has no "
+        "Cholesky factor or a gradient is not finite; lower the learning rate, raise the averaging "
+        f"rate towards 1, or enlarge the batch. The state of step {before.step} is the last good one",
+        before,
+    )

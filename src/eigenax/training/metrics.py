@@ -1,0 +1,31 @@
+"""Metrics as JSON lines, one for each log point."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eigenax.training.files import explained, write_atomically
+
+
+def append_metrics(path: Path, row: dict[str, Any]) -> None:
+    """Add one line."""
+    with explained(path), path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """All whole lines; a last one cut short by a crash is left out."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return rows
+
+
+def rewind_metrics(path: Path, step: int) -> None:
+    """Forget what was logged after the step a run resumes from."""
+    rows = [row for row in read_metrics(path) if row["step"] <= step]
+    if path.exists():
+        write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))

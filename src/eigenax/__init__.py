@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eigenax.operators.laplacian import Laplacian
     from eigenax.operators.potential import Potential
     from eigenax.operators.slowness import Slowness
+    from eigenax.solvers.base import Solver
     from eigenax.solvers.schedules import following
     from eigenax.solvers.spin import SpIN
     from eigenax.sources.arrays import Arrays
@@ -47,6 +48,7 @@ _HOMES = {
     "operators.potential": ["Potential"],
     "operators.slowness": ["Slowness"],
     "assemble": ["network_key", "solve"],
+    "solvers.base": ["Solver"],
     "solvers.schedules": ["following"],
     "solvers.spin": ["SpIN"],
     "sources.arrays": ["Arrays"],
@@ -57,11 +59,41 @@ _HOMES = {
     "training.errors": ["DivergedError", "InterruptedRun", "RunError"],
 }
 
-__all__ = [  # noqa: RUF022  grouped by room above, alphabetical here
-    "Arrays", "Bounded", "Box", "BoxFactor", "Clips", "Conv", "CuspInputs", "DivergedError", "InterruptedRun",
-    "Kernel", "Laplacian", "MLP", "Mixture", "Modes", "Network", "OnInputs", "Operator", "Pairs", "Points",
-    "Potential", "Radial", "RunError", "ScaledInputs", "Separate", "Slowness", "Source", "SpIN", "WithConstant",
-    "following", "load", "measure", "network_key", "solve",
+__all__ = [
+    "MLP",
+    "Arrays",
+    "Bounded",
+    "Box",
+    "BoxFactor",
+    "Clips",
+    "Conv",
+    "CuspInputs",
+    "DivergedError",
+    "InterruptedRun",
+    "Kernel",
+    "Laplacian",
+    "Mixture",
+    "Modes",
+    "Network",
+    "OnInputs",
+    "Operator",
+    "Pairs",
+    "Points",
+    "Potential",
+    "Radial",
+    "RunError",
+    "ScaledInputs",
+    "Separate",
+    "Slowness",
+    "Solver",
+    "Source",
+    "SpIN",
+    "WithConstant",
+    "following",
+    "load",
+    "measure",
+    "network_key",
+    "solve",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from eigenax.measurement import measure
 from eigenax.modes import Modes, Which
 from eigenax.networks.default import default_network
 from eigenax.operators.base import Operator
+from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
@@ -21,7 +22,6 @@ from eigenax.training.errors import StoppedError
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import notify, progress_bar
 from eigenax.training.session import Resumed, Session
-from eigenax.training.state import Solver
 
 
 def solve(

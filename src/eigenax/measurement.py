@@ -62,7 +62,7 @@ class FreshSamples:
 
     def map(self, function: Callable[[Batch], tuple[Array, ...]]) -> list[np.ndarray]:
         """A compiled function of every batch, its results stacked in float64."""
-        size = max(2, self.samples // BATCHES)
+        size = max(4, self.samples // BATCHES)
         key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
         compiled = jax.jit(lambda index: function(self.source.sample(jax.random.fold_in(key, index), size)))
         rows = [compiled(index) for index in progress_track(range(BATCHES), "measuring", show=self.progress)]
@@ -86,7 +86,8 @@ def errors(
     """Standard errors, residual norms ‖(K − λ) v‖ and the sign of the largest value, of orthonormal functions.
 
     To first order a Rayleigh quotient moves with E[w v (K v − λ v)], which has no scatter at an eigenfunction.
-    A residual is NaN where the samples cannot tell it: pairs of points without a third.
+    A residual too small for the samples to tell from zero is given as what they could tell, and is NaN where they
+    tell nothing: pairs of points without a third.
     """
 
     def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
@@ -96,9 +97,11 @@ def errors(
         twice = operator.twice(function, batch, v)
         squared = twice.weights[:, None] * (twice.first - expected) * (twice.second - expected)
         largest = jnp.take_along_axis(v, jnp.abs(v).argmax(0, keepdims=True), 0)[0]
-        return influence.mean(0), squared.sum(0) / twice.weights.sum(), largest
+        total_weight = twice.weights.sum() / batch.weights.mean()
+        return influence.mean(0), squared.sum(0) / total_weight, largest
 
     influence, squared, largest = samples.map(of_batch)
     peaks = np.take_along_axis(largest, np.abs(largest).argmax(0, keepdims=True), 0)[0]
     standard_errors = influence.std(0, ddof=1) / np.sqrt(len(influence))
-    return standard_errors, np.sqrt(np.maximum(squared.mean(0), 0)), np.where(peaks < 0, -1.0, 1.0)
+    resolution = squared.std(0, ddof=1) / np.sqrt(len(squared))
+    return standard_errors, np.sqrt(np.maximum(squared.mean(0), resolution)), np.where(peaks < 0, -1.0, 1.0)

@@ -1,6 +1,5 @@
 """The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
 
-import json
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
-from safetensors.numpy import save
+from jaxtyping import Array, ArrayLike, Float, Real
 
 from eigenax import serialisation
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.training.errors import RunError
-from eigenax.training.files import read_tensors, write_atomically
+from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 FORMAT = "eigenax-modes-1"
 FILE = "modes.safetensors"
@@ -52,14 +50,14 @@ class Modes(eqx.Module):
         u = self.network(x)
         return jnp.matmul(u, jnp.asarray(self.coefficients, u.dtype), precision=HIGHEST)
 
-    def __call__(self, x: Float[Array, "..."]) -> Float[Array, "... n"]:
+    def __call__(self, x: Real[ArrayLike, "..."]) -> Float[Array, "... n"]:
         """All functions at any number of points."""
-        x = jnp.asarray(x, float)
-        axes = x.ndim - len(self.shape)
-        if axes < 0 or x.shape[axes:] != self.shape:
-            raise ValueError(f"x must end in the shape of a point, {self.shape}; got {x.shape}")
-        flat = x.reshape(-1, *self.shape)
-        return _evaluate(self, flat).reshape(*x.shape[:axes], self.n)
+        points = jnp.asarray(x, float)
+        axes = points.ndim - len(self.shape)
+        if axes < 0 or points.shape[axes:] != self.shape:
+            raise ValueError(f"x must end in the shape of a point, {self.shape}; got {points.shape}")
+        flat = points.reshape(-1, *self.shape)
+        return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""
@@ -68,8 +66,7 @@ class Modes(eqx.Module):
             description = serialisation.encode(self, arrays)
         except TypeError as error:
             raise RunError(f"these modes cannot be saved: {error}; use a network of eigenax.networks") from error
-        metadata = {"format": FORMAT, "modes": json.dumps(description)}
-        write_atomically(Path(path), save(arrays, metadata))
+        write_atomically(Path(path), pack_tensors(arrays, {"format": FORMAT, "modes": description}))
 
     def __repr__(self) -> str:
         rows = zip(self.eigenvalues, self.standard_errors, strict=True)
@@ -94,6 +91,6 @@ def load(path: str | PathLike[str]) -> Modes:
     if metadata.get("format") != FORMAT:
         raise RunError(f"{file} does not hold eigenax modes")
     try:
-        return serialisation.decode(json.loads(metadata["modes"]), arrays)
+        return serialisation.decode(metadata["modes"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
         raise RunError(f"{file} was written by another version of eigenax ({error})") from error

@@ -1,9 +1,11 @@
 """The classical way: a Hamiltonian on a regular grid and a sparse eigensolver."""
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
 from jaxtyping import Array, Float
@@ -27,15 +29,14 @@ def grid_modes(potential: Callable[[Array], Array], box: Box, n: int, points: in
     array([1., 3.])
     """
     axes = [np.linspace(a, b, points + 2)[1:-1] for a, b in zip(box.low, box.high, strict=True)]
-    identity, kinetic = sparse.identity(points), None
+    identity, kinetic = sparse.eye_array(points), 0
     for axis, spacing in enumerate(2 * box.half_width / (points + 1)):
-        second = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(points, points)) / spacing**2
-        term = sparse.identity(1)
-        for other in range(len(axes)):
-            term = sparse.kron(term, second if other == axis else identity)
-        kinetic = term if kinetic is None else kinetic + term
+        neighbours = sparse.eye_array(points, k=1) + sparse.eye_array(points, k=-1)
+        factors = [identity] * len(axes)
+        factors[axis] = (2 * identity - neighbours) / spacing**2
+        kinetic = kinetic + functools.reduce(sparse.kron, factors)
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))
-    values = np.asarray(jax.vmap(potential)(mesh), np.float64)
+    values = np.asarray(jax.vmap(potential)(jnp.asarray(mesh)), np.float64)
     hamiltonian = sparse.csc_array(kinetic + sparse.diags_array(values))
     # A fixed start makes the result reproducible; the shift lies below the whole spectrum.
     start = np.random.default_rng(0).normal(size=len(mesh))

@@ -1,7 +1,9 @@
 """`eigenax`: list, run, resume, report. Heavy imports wait until a command needs them."""
 
 import dataclasses
+import inspect
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +43,7 @@ def _guarded(command: Any, words: list[str]) -> int:
     """Run a command, with one sentence instead of a traceback for whatever a user can cause."""
     from eigenax.training.errors import DivergedError, InterruptedRun, RunError
 
+    warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
     try:
         return command(words)
     except InterruptedRun as stop:
@@ -130,7 +133,10 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
             ("settings", Annotated[cls, tyro.conf.arg(name="")]),
             (
                 "out",
-                Annotated[Path | None, tyro.conf.arg(help="Folder of the run; a new one under runs/.")],
+                Annotated[
+                    Path | None,
+                    tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/."),
+                ],
                 None,
             ),
             ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
@@ -141,7 +147,7 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
         args=words,
         default=options(cls.with_preset(preset)),
         prog=f"eigenax run {cls.name}",
-        description=cls.__doc__,
+        description=inspect.getdoc(cls),
     )
 
 

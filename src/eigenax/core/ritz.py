@@ -33,8 +33,8 @@ def combine(
     """
     sigma, pi = np.asarray(sigma, np.float64), np.asarray(pi, np.float64)
     try:
-        cholesky = np.linalg.cholesky(sigma)
-    except np.linalg.LinAlgError as error:
+        cholesky = scipy.linalg.cholesky(sigma, lower=True)
+    except (np.linalg.LinAlgError, ValueError) as error:
         raise SingularMomentsError(
             "the covariance of the learned functions is not positive definite: "
             "some of them have died or become equal; lower the learning rate or ask for fewer modes"

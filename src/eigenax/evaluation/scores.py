@@ -13,7 +13,9 @@ from eigenax.core.rayleigh import HIGHEST
 from eigenax.measurement import FreshSamples
 
 
-def relative_errors(values: Float[np.ndarray, " n"], exact: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def relative_errors(
+    values: Float[np.ndarray, "*times n"], exact: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "*times n"]:
     """|λ − exact| / |exact|, and the absolute error where the exact value is zero.
 
     >>> relative_errors(np.array([0.1, 2.2]), np.array([0.0, 2.0])).round(3)

@@ -34,13 +34,13 @@ class Experiment(abc.ABC):
     presets: ClassVar[dict[str, dict[str, Any]]]
 
     n: int = 9
-    """How many modes."""
+    """Number of modes."""
     seed: int = 0
-    """Of everything random."""
+    """Seed of everything random."""
     preset: str = "quick"
-    """Which set of defaults."""
+    """Set of defaults that the other settings change."""
     steps: int = 1000
-    """Of training."""
+    """Training steps."""
 
     @classmethod
     def with_preset(cls, preset: str) -> Self:

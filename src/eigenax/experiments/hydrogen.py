@@ -58,15 +58,15 @@ class Hydrogen(Experiment):
     }
 
     steps: int = 20_000
-    """Of training."""
+    """Training steps."""
     half_width: float = 80.0
-    """Of the box; the functions are zero at its edge."""
+    """Half the side of the box; the functions are zero at its edge."""
     sampling: Literal["mixture", "uniform"] = "mixture"
     """Points near the nucleus with importance weights, or uniform ones."""
     inputs: Literal["cusp", "plain"] = "cusp"
     """What the network sees: features with a kink at the nucleus, or coordinates."""
     batch: int = 128
-    """Points a step."""
+    """Points drawn for each step."""
     width: int = 64
     """Units of a hidden layer."""
     depth: int = 3
@@ -80,13 +80,13 @@ class Hydrogen(Experiment):
     step: float = 0.1
     """ε of the finite differences."""
     optimizer: Literal["adam", "rmsprop"] = "adam"
-    """Which of the two."""
+    """Which optax optimiser takes the gradients."""
     decay: float = 0.999
     """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
     learning_rate: float = 5e-3
-    """At the first step."""
+    """Learning rate at the first step."""
     final_learning_rate: float = 5e-6
-    """At the last step, with exponential decay between."""
+    """Learning rate at the last step, with exponential decay between."""
     average: Literal["moments", "jacobian"] = "moments"
     """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
     rate: float = 0.01
@@ -100,7 +100,7 @@ class Hydrogen(Experiment):
     finish: Literal["rotate", "triangular"] = "rotate"
     """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
     samples: int = 2**17
-    """Fresh points for measuring."""
+    """Fresh points for measuring eigenvalues and errors."""
     uncorrected_too: bool = False
     """Train once more without averaging (β = 1), for comparison."""
 
@@ -120,6 +120,11 @@ class Hydrogen(Experiment):
         from eigenax.networks.block_sparse import masks
 
         masks([2, *[self.width] * self.depth, self.n], self.sparsity)
+
+    @property
+    def label(self) -> str:
+        """What the bias correction was, in a word."""
+        return f"β → {self.rate:g}" if self.rate_power else f"β = {self.rate:g}"
 
     @property
     def box(self) -> "Box":
@@ -174,7 +179,10 @@ class Hydrogen(Experiment):
 
         fall = self.final_learning_rate / self.learning_rate
         learning_rate = optax.exponential_decay(self.learning_rate, self.steps, fall)
-        optimizer = optax.adam(learning_rate) if self.optimizer == "adam" else optax.rmsprop(learning_rate, decay=0.999)
+        if self.optimizer == "adam":
+            optimizer = optax.adam(learning_rate, b2=self.decay)
+        else:
+            optimizer = optax.rmsprop(learning_rate, decay=self.decay)
         if not corrected:
             return SpIN(optimizer, "moments", 1.0, self.gauge, self.rescale)
         rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
@@ -196,7 +204,7 @@ class Hydrogen(Experiment):
             seed=self.seed,
             folder=folder,
             progress=progress,
-            label=f"hydrogen, β = {self.rate:g}" if corrected else "hydrogen, β = 1",
+            label=f"hydrogen, {self.label if corrected else 'β = 1'}",
         )
         modes = measure(
             last.state.solver.network,
@@ -225,7 +233,7 @@ class Hydrogen(Experiment):
             "sparsity": self.sparsity,
             "grid_eigenvalues": grid.eigenvalues,
         }
-        panels = Panels(self.box, grid, modes, read_metrics(folder / "metrics.jsonl"), f"β = {self.rate:g}")
+        panels = Panels(self.box, grid, modes, read_metrics(folder / "metrics.jsonl"), self.label)
         if self.uncorrected_too:
             beside = folder / "uncorrected"
             uncorrected, _ = self.train(beside, progress, corrected=False)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -34,42 +34,47 @@ class Network(eqx.Module):
         """Whether each parameter belongs to one function only, the functions along its leading axis."""
 
 
+def is_separate(network: Any) -> bool:
+    """Whether each parameter belongs to one function only; a network that does not say shares them."""
+    return getattr(network, "separate", False)
+
+
 class OnInputs(Network):
     """A network fed with features of the point: network(inputs(x))."""
 
-    inputs: eqx.Module
-    network: Network
+    inputs: Callable[[Array], Array]
+    network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
         """U at one point."""
-        return self.network(self.inputs(x))  # pyright: ignore[reportCallIssue]
+        return self.network(self.inputs(x))
 
     @property
     def separate(self) -> bool:
         """As the network inside."""
-        return self.network.separate
+        return is_separate(self.network)
 
 
 class Bounded(Network):
     """A network times a factor that brings it to zero at a boundary: factor(x) · network(x)."""
 
-    factor: eqx.Module
-    network: Network
+    factor: Callable[[Array], Array]
+    network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
         """U at one point."""
-        return self.factor(x) * self.network(x)  # pyright: ignore[reportCallIssue]
+        return self.factor(x) * self.network(x)
 
     @property
     def separate(self) -> bool:
         """As the network inside."""
-        return self.network.separate
+        return is_separate(self.network)
 
 
 class WithConstant(Network):
     """A constant first function before those of a network, so that the others have zero mean."""
 
-    network: Network
+    network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
         """1 and U at one point."""
@@ -79,4 +84,4 @@ class WithConstant(Network):
     @property
     def separate(self) -> bool:
         """As the network inside."""
-        return self.network.separate
+        return is_separate(self.network)

@@ -40,18 +40,18 @@ def mask(
     """
     if sparsity not in get_args(Sparsity):
         raise ValueError(f"sparsity must be one of {', '.join(get_args(Sparsity))}; got {sparsity!r}")
-    allowed = np.zeros((outputs, inputs), bool)
-    if sparsity == "none" or blocks == 1:
-        return ~allowed
+    dense = sparsity == "none" or blocks == 1
+    allowed = np.full((outputs, inputs), dense)
     isolate = sparsity == "isolated" and layer == layers
-    for k in range(1, blocks + 1):
+    for k in range(1, 1 if dense else blocks + 1):
         rows = np.arange(outputs) == k - 1 if isolate else block(k, blocks, layer, layers, outputs)
         allowed |= np.outer(rows, block(k, blocks, layer, layers, inputs))
     dead = np.flatnonzero(~allowed.any(1))
+    instead = "sparsity='isolated', " if sparsity == "paper" else ""
     if dead.size:
         raise ValueError(
             f"sparsity={sparsity!r} leaves unit {dead[0] + 1} of {outputs} in layer {layer} of {layers} "
-            f"without inputs; use sparsity='isolated', fewer layers or wider ones"
+            f"without inputs; use {instead}fewer layers or wider ones"
         )
     allowed.setflags(write=False)
     return allowed

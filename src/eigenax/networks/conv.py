@@ -88,5 +88,5 @@ def _after(size: int, stride: int, times: int) -> int:
     return size
 
 
-def _convolve(x: Float[Array, "c h w"], kernel: Float[Array, "o c h w"], stride: int) -> Float[Array, "o h2 w2"]:
+def _convolve(x: Float[Array, "c h w"], kernel: Float[Array, "o c kh kw"], stride: int) -> Float[Array, "o h2 w2"]:
     return jax.lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME")[0]

@@ -1,10 +1,12 @@
 """The operator: something that takes functions to functions, and can be added, subtracted and scaled."""
 
+import numbers
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -38,6 +40,7 @@ class Operator(eqx.Module):
     """Whether functions must vanish at the edge of a box for the operator to be symmetric there."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
+    __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
 
     @abstractmethod
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
@@ -56,18 +59,18 @@ class Operator(eqx.Module):
             return NotImplemented
         return LinearCombination((*_terms(self), *_terms(other)))
 
-    def __mul__(self, factor: float) -> "Operator":
-        if not isinstance(factor, int | float):
+    def __mul__(self, factor: numbers.Real | float) -> "Operator":
+        if not isinstance(factor, numbers.Real):
             return NotImplemented
-        return LinearCombination(tuple((factor * f, term) for f, term in _terms(self)))
+        return LinearCombination(tuple((float(factor) * f, term) for f, term in _terms(self)))
 
     def __sub__(self, other: "Operator") -> "Operator":
         return self + -other if isinstance(other, Operator) else NotImplemented
 
-    def __truediv__(self, divisor: float) -> "Operator":
-        return self * (1 / divisor) if isinstance(divisor, int | float) else NotImplemented
+    def __truediv__(self, divisor: numbers.Real | float) -> "Operator":
+        return self * (1 / float(divisor)) if isinstance(divisor, numbers.Real) else NotImplemented
 
-    def __rmul__(self, factor: float) -> "Operator":
+    def __rmul__(self, factor: numbers.Real | float) -> "Operator":
         return self * factor
 
     def __neg__(self) -> "Operator":
@@ -119,6 +122,18 @@ class LinearCombination(Operator):
         """Check every term."""
         for operator in self.operators:
             operator.check(batch)
+
+
+def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
+    """Refuse a user's function of points that returns anything but one number."""
+    returned = jax.eval_shape(function, *points)
+    shape = getattr(returned, "shape", None)
+    if shape != ():
+        came = type(returned).__name__ if shape is None else f"shape {shape}"
+        raise ValueError(
+            f"{name}: the function must return one number, shape (), for a point of shape {points[0].shape}; "
+            f"it returned {came}. Sum or index its result"
+        )
 
 
 def _terms(operator: Operator) -> tuple[tuple[float, Operator], ...]:

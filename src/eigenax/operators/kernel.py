@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.operators.base import Function, Operator, Twice
+from eigenax.operators.base import Function, Operator, Twice, check_returns_number
 
 
 class Kernel(Operator):
@@ -27,6 +27,8 @@ class Kernel(Operator):
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The mean of k(x_i, x_j) u(x_j) over the other points j of the batch."""
         size = batch.x.shape[0]
+        if size < 2:
+            raise ValueError("Kernel needs batches of at least 2 points, to pair them; got 1")
         gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
         return jnp.matmul(gram, batch.weights[:, None] * u, precision=HIGHEST) / (size - 1)
 
@@ -49,12 +51,7 @@ class Kernel(Operator):
 
     def check(self, batch: Batch) -> None:
         """K must give one finite number for two points, the same in either order."""
-        shape = jax.eval_shape(self.function, batch.x[0], batch.x[0]).shape
-        if shape != ():
-            raise ValueError(
-                f"Kernel(function): the function of two points of shape {batch.x.shape[1:]} must return "
-                f"a number, shape (); it returned shape {shape}. Sum or index its result"
-            )
+        check_returns_number("Kernel(function)", self.function, batch.x[0], batch.x[0])
         gram = np.asarray(self.gram(batch.x[:64]))
         if not np.isfinite(gram).all():
             raise ValueError("Kernel(function): the function returned NaN or infinity for two points of the source")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
-from eigenax.operators.base import Function, Operator
+from eigenax.operators.base import Function, Operator, check_returns_number
 
 
 class Potential(Operator):
@@ -25,12 +25,7 @@ class Potential(Operator):
 
     def check(self, batch: Batch) -> None:
         """V must give one finite number at every sample."""
-        shape = jax.eval_shape(self.function, batch.x[0]).shape
-        if shape != ():
-            raise ValueError(
-                f"Potential(function): the function of one point of shape {batch.x.shape[1:]} must return "
-                f"a number, shape (); it returned shape {shape}. Sum or index its result"
-            )
+        check_returns_number("Potential(function)", self.function, batch.x[0])
         values = np.asarray(jax.vmap(self.function)(batch.x))
         if not np.isfinite(values).all():
             where = int(np.argmin(np.isfinite(values)))

@@ -28,7 +28,7 @@ class Slowness(Operator):
     def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
         """One estimate from each point's successor, one from its predecessor, where it has both.
 
-        Past and future of a Markov process are independent given the present.
+        Past and future of a Markov process are independent given the present, and alike if it is reversible.
         """
         assert isinstance(batch, Pairs)
         change = 2 * batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])

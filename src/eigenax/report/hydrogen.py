@@ -1,5 +1,6 @@
 """The paper's hydrogen figure: modes on a grid and learned, and eigenvalues during training."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from eigenax.baselines.grid import GridModes
 from eigenax.evaluation.hydrogen import energies
+from eigenax.evaluation.scores import relative_errors
 from eigenax.modes import Modes
 from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
 from eigenax.sources.box import Box
@@ -35,17 +37,19 @@ def draw(panels: Panels) -> dict[str, tuple[Figure, str]]:
     """The figure and its caption."""
     with mpl.rc_context(STYLE):
         rows = _mode_rows(panels)
-        curves = _curves(panels)
-        columns = min(panels.learned.n, SHOWN)
-        figure = new_figure(8.2, 0.2 + 1.12 * len(rows) * min(1.0, 9 / columns) + 2.3)
-        heights = [1.12 * 9 / max(columns, 6)] * len(rows) + [2.3]
-        strips = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.01)
+        heights = [1.12] * len(rows) + [2.3]
+        figure = new_figure(8.2, 0.2 + sum(heights))
+        strips: Any = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.01)
         letters = iter("abcdefgh")
         for strip, (title, images) in zip(strips, rows, strict=False):
             _draw_row(strip, f"({next(letters)}) {title}", images[:SHOWN])
-        axes = strips[-1].subplots(1, len(curves), squeeze=False)[0]
-        for axis, (title, metrics) in zip(axes, curves, strict=True):
-            _draw_curves(axis, f"({next(letters)}) {title}", metrics, panels.learned.n)
+        left, right = strips[-1].subplots(1, 2)
+        if panels.uncorrected_metrics is None:
+            _draw_eigenvalues(left, f"({next(letters)}) eigenvalues in training", panels.metrics)
+            _draw_errors(right, f"({next(letters)}) their relative errors", panels.metrics)
+        else:
+            _draw_eigenvalues(left, f"({next(letters)}) eigenvalues, β = 1", panels.uncorrected_metrics)
+            _draw_eigenvalues(right, f"({next(letters)}) eigenvalues, {panels.label}", panels.metrics)
     window = _window(panels)
     caption = (
         f"Modes in the window ±{window:g} of a box ±{panels.box.high[0]:g} (red positive, blue negative), and Rayleigh "
@@ -62,13 +66,6 @@ def _mode_rows(panels: Panels) -> list[tuple[str, Float[np.ndarray, "n p p"]]]:
         rows.append(("learned without bias correction, β = 1", _images(panels.uncorrected, _window(panels))))
     rows.append((f"learned, {panels.label}", _images(panels.learned, _window(panels))))
     return rows
-
-
-def _curves(panels: Panels) -> list[tuple[str, list[dict[str, Any]]]]:
-    curves = [(f"eigenvalues, {panels.label}", panels.metrics)]
-    if panels.uncorrected_metrics is not None:
-        curves.insert(0, ("eigenvalues without bias correction, β = 1", panels.uncorrected_metrics))
-    return curves
 
 
 def _window(panels: Panels) -> float:
@@ -102,22 +99,41 @@ def _draw_row(strip: Any, title: str, images: Float[np.ndarray, "n p p"]) -> Non
         axis.set_axis_off() if not axis.images else None
 
 
-def _draw_curves(axis: Axes, title: str, metrics: list[dict[str, Any]], n: int) -> None:
-    steps = np.array([row["step"] for row in metrics])
-    values = np.array([row["eigenvalues"] for row in metrics])
-    for level in energies(n):
-        axis.axhline(level, color=GREY, linewidth=0.8, zorder=0)
-    for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.9, n))):
-        axis.plot(steps, _smooth(values[:, k]), color=color, linewidth=1)
+def _draw_eigenvalues(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
+    n = _plot_against_steps(axis, title, metrics, lambda values, exact: values)
     levels = np.unique(energies(n))
+    for level in levels:
+        axis.axhline(level, color=GREY, linewidth=0.8, zorder=0)
     axis.set_yscale("symlog", linthresh=-levels[-1] / 2)
-    axis.set(xlabel="step", xlim=(0, steps[-1]), ylim=(-2, -levels[-1] / 2))
-    axis.set_yticks([*levels, 0], labels=[*(f"−1/{1 / -level:.0f}" for level in levels), "0"])
-    axis.minorticks_off()
+    axis.set_ylim(-2, -levels[-1] / 2)
+    axis.set_yticks([*levels, 0], labels=[*(_fraction(level) for level in levels), "0"])
+    axis.yaxis.minorticks_off()
+
+
+def _draw_errors(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
+    _plot_against_steps(axis, title, metrics, relative_errors)
+    axis.set_yscale("log")
+
+
+def _plot_against_steps(axis: Axes, title: str, metrics: list[dict[str, Any]], of: Callable) -> int:
+    """One line for each mode, darkest first; returns how many there are."""
+    steps = np.array([row["step"] for row in metrics])
+    values = _smooth(np.array([row["eigenvalues"] for row in metrics]))
+    n = values.shape[1]
+    shown = of(values, energies(n))
+    for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.9, n))):
+        axis.plot(steps, shown[:, k], color=color, linewidth=1)
+    axis.set_xscale("log")
+    axis.set(xlabel="step", xlim=(steps[0], steps[-1]))
     axis.set_title(title, loc="left", color=INK)
+    return n
 
 
-def _smooth(values: Float[np.ndarray, " t"], window: int = 9) -> Float[np.ndarray, " t"]:
+def _fraction(level: float) -> str:
+    return "−1" if level == -1 else f"−1/{-1 / level:.0f}"
+
+
+def _smooth(values: Float[np.ndarray, "t n"], window: int = 9) -> Float[np.ndarray, "t n"]:
     """A running median: small uniform batches rarely meet the nucleus, and a mean would show the rare ones."""
     half = window // 2
-    return np.array([np.median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))])
+    return np.array([np.median(values[max(0, i - half) : i + half + 1], axis=0) for i in range(len(values))])

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from eigenax import __version__
+from eigenax.experiments.base import Experiment
 from eigenax.experiments.folder import FIGURES, read_experiment, read_result
 
 
@@ -22,8 +23,20 @@ def write_page(folder: Path) -> str:
         result=result,
         rows=mode_rows(result),
         figures=[(caption, _embedded(folder / FIGURES / f"{n}.png")) for n, caption in result["figures"].items()],
-        command=f"eigenax run {experiment.name} --preset {experiment.preset} --seed {experiment.seed}",
+        command=command(experiment),
     )
+
+
+def command(experiment: Experiment) -> str:
+    """The command that repeats a run: its preset, its seed, and what differs from the preset."""
+    words = ["eigenax", "run", experiment.name, "--preset", experiment.preset, "--seed", str(experiment.seed)]
+    usual = type(experiment).with_preset(experiment.preset)
+    for field in dataclasses.fields(experiment):
+        value, flag = getattr(experiment, field.name), field.name.replace("_", "-")
+        if field.name == "seed" or value == getattr(usual, field.name):
+            continue
+        words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    return " ".join(words)
 
 
 def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:

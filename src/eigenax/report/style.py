@@ -9,7 +9,7 @@ from PIL import Image
 INK, GREY = "#1b1f24", "#8a929c"
 DIVERGING, SEQUENCE = "RdBu_r", "viridis"
 
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
@@ -19,7 +19,6 @@ STYLE: dict[str, Any] = {
     "xtick.color": GREY,
     "ytick.color": GREY,
     "figure.dpi": 130,
-    "figure.constrained_layout.use": True,
 }
 
 

@@ -1,13 +1,12 @@
 """Averaging rates that follow the learning rate, and a look at how long an optimiser remembers."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, ArrayLike, Float
 
-Schedule = Callable[[Int[Array, ""]], Float[Array, ""]]
+Schedule = optax.Schedule
+"""A number for each step."""
 
 
 def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.01) -> Schedule:
@@ -20,7 +19,7 @@ def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.0
     (1.0, 0.1)
     """
 
-    def rate(step: Int[Array, ""]) -> Float[Array, ""]:
+    def rate(step: ArrayLike) -> Float[Array, ""]:
         relative = jnp.asarray(learning_rate(step)) / jnp.asarray(learning_rate(jnp.zeros_like(step)))
         return jnp.maximum(floor, relative**power)
 

@@ -13,7 +13,9 @@ from eigenax.core import jacobian as jac
 from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import Quotient, masked_gradient_of_moments, quotient, residual, second_moment
+from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
+from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import Schedule, second_moment_decay
 
 Average = Literal["moments", "jacobian"]
@@ -40,7 +42,7 @@ class SpINInfo(NamedTuple):
     healthy: Bool[Array, ""]
 
 
-class SpIN(eqx.Module):
+class SpIN(Solver):
     """Stochastic descent along the masked gradient, its bias corrected by moving averages.
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian
@@ -68,7 +70,7 @@ class SpIN(eqx.Module):
         if decay is not None and 1 - decay > self.rate * (1 + 1e-3):
             warnings.warn(
                 f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
-                f"average (rate {self.rate:.3g}); training tends to fail so. Raise its decay to at least "
+                f"average (rate {self.rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
                 f"{1 - self.rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `rate`",
                 RuntimeWarning,
                 stacklevel=3,
@@ -81,7 +83,7 @@ class SpIN(eqx.Module):
         if self.average == "moments":
             other = jnp.zeros_like(identity)
         else:
-            leading = (outputs,) if _separate(network) else (outputs, outputs)
+            leading = (outputs,) if is_separate(network) else (outputs, outputs)
             other = jac.zeros_like_jacobian(parameters, *leading)
         return SpINState(network, self.optimizer.init(parameters), identity, other, jnp.zeros((), jnp.int32))
 
@@ -91,14 +93,14 @@ class SpIN(eqx.Module):
         ku = operator.apply(state.network, batch, u)
         weights = batch.weights
         sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
-        rate = self.rate(state.step) if callable(self.rate) else jnp.asarray(self.rate, u.dtype)
+        rate = jnp.asarray(self.rate(state.step) if callable(self.rate) else self.rate, u.dtype)
         mean_sigma = moving_average(state.sigma, sigma, rate)
         if self.average == "moments":
             other = moving_average(state.other, pi, rate)
             now = quotient(mean_sigma, other)
             gradient = pullback(self._cotangent(u, ku, weights, now))
         else:
-            separate = _separate(state.network)
+            separate = is_separate(state.network)
             half = (jac.half_jacobian_separate if separate else jac.half_jacobian)(pullback, u, weights)
             other = moving_average(state.other, half, rate)
             now = quotient(mean_sigma, pi)
@@ -136,7 +138,3 @@ def _evaluate(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Any]:
     parameters, static = eqx.partition(network, eqx.is_inexact_array)
     u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
     return u, lambda cotangent: pullback(cotangent)[0]
-
-
-def _separate(network: Any) -> bool:
-    return getattr(network, "separate", False)

@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.core.batch import Points
 from eigenax.sources.base import Source
@@ -17,7 +17,7 @@ class Arrays(Source):
 
     data: Float[Array, "rows ..."]
 
-    def __init__(self, data: Float[Array, "rows ..."]):
+    def __init__(self, data: Real[ArrayLike, "rows ..."]):
         self.data = jnp.asarray(data, float)
         if self.data.ndim < 2 or len(self.data) == 0:
             raise ValueError(f"data must be an array of points (rows, …); got shape {self.data.shape}")

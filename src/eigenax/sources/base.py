@@ -1,10 +1,12 @@
 """The source: something that draws batches of points."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
-from jaxtyping import Array, PRNGKeyArray
+import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from eigenax.core.batch import Batch, Pairs, Points
 
@@ -24,10 +26,8 @@ class Source(eqx.Module):
         """A batch of `size` draws; the same key gives the same batch."""
 
 
-def as_vector(value: float | tuple[float, ...] | list[float] | Array, dims: int | None, name: str) -> tuple[float, ...]:
+def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:
     """One number per axis, from a number and `dims` or from a sequence."""
-    import numpy as np
-
     vector = np.asarray(value, float)
     if vector.ndim > 1:
         raise ValueError(f"{name} must be a number or one number per axis; got shape {vector.shape}")

@@ -34,6 +34,8 @@ class Box(Source):
         if dims is None and len(sizes) == 1:
             dims = sizes.pop()
         self.low, self.high = as_vector(low, dims, "low"), as_vector(high, dims, "high")
+        if not self.low:
+            raise ValueError("a box needs at least one axis; got empty bounds")
         if len(self.low) != len(self.high):
             raise ValueError(f"low has {len(self.low)} axes and high has {len(self.high)}; give both alike")
         for axis, (a, b) in enumerate(zip(self.low, self.high, strict=True)):

@@ -3,7 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.core.batch import Pairs
 from eigenax.sources.base import Source
@@ -22,7 +22,7 @@ class Clips(Source):
     length: int = eqx.field(static=True)
     draws = Pairs
 
-    def __init__(self, series: Float[Array, "time ..."], length: int = 10):
+    def __init__(self, series: Real[ArrayLike, "time ..."], length: int = 10):
         self.series, self.length = jnp.asarray(series, float), length
         if length < 2:
             raise ValueError(f"length must be at least 2, one pair of points; got {length}")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 from scipy.special import gamma
 
@@ -22,10 +23,20 @@ class Radial(eqx.Module):
     centre: tuple[float, ...] = eqx.field(static=True)
     scale: float = eqx.field(static=True)
 
-    def __init__(self, scale: float, centre: float | tuple[float, ...] = 0.0, dims: int | None = None):
+    def __init__(self, scale: float, centre: float | Sequence[float] = 0.0, dims: int | None = None):
         if not scale > 0:
             raise ValueError(f"scale must be positive; got {scale}")
         self.scale, self.centre = float(scale), as_vector(centre, dims, "centre")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,)."""
+        return (len(self.centre),)
+
+    @property
+    def _least_radius(self) -> float:
+        """So small that it does not matter, so large that adding it to the centre is not lost to rounding."""
+        return max(1e-6 * self.scale, 16 * float(np.finfo(np.float32).eps) * max(map(abs, self.centre)))
 
     @property
     def _radial_power(self) -> int:
@@ -38,7 +49,7 @@ class Radial(eqx.Module):
         radius = self.scale * jax.random.exponential(for_radius, (size, self._radial_power)).sum(1, keepdims=True)
         direction = jax.random.normal(for_direction, (size, len(self.centre)))
         direction /= jnp.linalg.norm(direction, axis=-1, keepdims=True)
-        return jnp.asarray(self.centre, float) + jnp.maximum(radius, 1e-6 * self.scale) * direction
+        return jnp.asarray(self.centre, float) + jnp.maximum(radius, self._least_radius) * direction
 
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The density of `draw` at x."""
@@ -68,6 +79,9 @@ class Mixture(Source):
             raise ValueError(
                 f"shares must be one positive number for each of {len(components)} components; got {shares}"
             )
+        for component in components:
+            if component.shape != box.shape:
+                raise ValueError(f"components must live in the box, {box.shape}; got {component} of {component.shape}")
         self.shares = tuple(share / sum(shares) for share in shares)
 
     @property

@@ -2,12 +2,15 @@
 
 import contextlib
 import errno
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from eigenax.training.errors import RunError
 
@@ -42,10 +45,19 @@ def explained(path: Path) -> Iterator[None]:
         raise RunError(f"cannot write {path}: {error.strerror}; choose another folder") from error
 
 
-def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of a safetensors file."""
+def pack_tensors(arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> bytes:
+    """A safetensors file in memory, the same bytes for the same content.
+
+    The metadata is one entry: several would be written in no fixed order.
+    """
+    return save(arrays, {"eigenax": json.dumps(metadata)})
+
+
+def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the metadata of a safetensors file; no metadata if it is not ours."""
     try:
         with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
+            return arrays, json.loads((file.metadata() or {}).get("eigenax", "{}"))
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"{path.name} is damaged ({error})") from error

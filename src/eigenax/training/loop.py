@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from eigenax.operators.base import Operator
+from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
 from eigenax.training.errors import DivergedError, InterruptedRun
 from eigenax.training.interrupt import deferred_interrupt
-from eigenax.training.state import RunState, Solver
+from eigenax.training.state import RunState
 
 
 class Moment(NamedTuple):

@@ -57,7 +57,10 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
             values = format_values(moment.metrics.get("eigenvalues", []))
             progress.update(task, completed=moment.step, total=moment.steps, speed=speed, values=values)
 
-        yield update
+        try:
+            yield update
+        finally:
+            progress.refresh()  # a notebook would keep whatever was drawn last
 
 
 def progress_track(items: Sequence[Item], label: str, *, show: bool = True) -> Iterator[Item]:

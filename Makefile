@@ -1,0 +1,45 @@
+# make demo   solves the two-dimensional hydrogen atom, from nothing but Python
+# make test   everything CI runs: lint, types, tests
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow bench lint requirements clean
+
+demo: .venv/installed
+	$(BIN)/eigenax run hydrogen
+
+test: lint
+	$(BIN)/pytest -n 2 --durations=8
+
+test-slow: .venv/installed-all
+	$(BIN)/pytest -m slow
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/step_time.py
+
+lint: .venv/installed-all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+.venv/installed: requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "eigenax needs Python 3.11 or newer; say which with make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/installed-all: .venv/installed requirements-test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.txt
+	touch $@
+
+# Names, versions and hashes only. Needs uv.
+requirements:
+	uv pip compile pyproject.toml requirements-build.in --python-version 3.11 --universal --generate-hashes \
+	  --no-header --no-annotate --quiet --upgrade -o requirements.txt
+	uv pip compile pyproject.toml requirements-build.in --all-extras --python-version 3.11 --universal \
+	  --generate-hashes --no-header --no-annotate --quiet -c requirements.txt -o requirements-test.txt
+
+clean:
+	rm -rf .venv dist runs

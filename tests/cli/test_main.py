@@ -1,0 +1,195 @@
+"""The command line: help at once, one sentence for wrong input, and nothing already there is lost."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from eigenax.cli.main import main
+
+SMALL = ["--steps", "40", "--batch", "32", "--width", "16", "--depth", "2", "--samples", "2048", "--n", "4", "--quiet"]
+
+
+def eigenax(*words, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "eigenax.cli.main", *map(str, words)], capture_output=True, text=True, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a small finished run."""
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    done = eigenax("run", "hydrogen", *SMALL, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def exit_code(words):
+    """What the shell would see, whether a command returns or tyro exits."""
+    try:
+        return main([str(word) for word in words])
+    except SystemExit as stop:
+        return stop.code
+
+
+def sentence(capsys, words, code=2):
+    """Run a command that must fail and return what it said, which is no traceback."""
+    returned = exit_code(words)
+    said = capsys.readouterr().err
+    assert returned == code, said
+    assert "Traceback" not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--help"], "eigenax resume DIR"),
+        ([], "eigenax resume DIR"),
+        (["--version"], "0."),
+        (["list"], "hydrogen"),
+        (["run", "--help"], "hydrogen"),
+        (["run", "hydrogen", "--help"], "--half-width"),
+        (["resume", "--help"], "interrupted run"),
+        (["report", "--help"], "finished run"),
+    ],
+)
+def test_help_is_everywhere(words, expected, capsys):
+    assert exit_code(words) == 0
+    assert expected in capsys.readouterr().out
+
+
+def test_help_needs_no_jax():
+    code = (
+        "import sys\nfrom eigenax.cli.main import main\n"
+        "try:\n    main(['run', 'hydrogen', '--help'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'jax', 'matplotlib', 'scipy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_presets_change_the_defaults_and_flags_change_presets(capsys):
+    for words, expected in [
+        (["--preset", "paper"], "600000"),
+        (["--preset=paper"], "600000"),
+        ([], "20000"),
+    ]:
+        with pytest.raises(SystemExit):
+            main(["run", "hydrogen", *words, "--help"])
+        assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["rnu"], "unknown command 'rnu'; there are: list, run"),
+        (["run", "hydrogn"], "unknown experiment 'hydrogn'; did you mean hydrogen?"),
+        (["run", "unrelated"], "there are: hydrogen"),
+        (["run", "hydrogen", "--colour", "red"], "--colour"),
+        (["run", "hydrogen", "--steps", "many"], "--steps"),
+        (
+            ["run", "hydrogen", "--preset", "best-ever"],
+            "unknown preset 'best-ever' for hydrogen; there are: quick, paper",
+        ),
+        (["run", "hydrogen", "--n", "0"], "--n must be at least 1; got 0"),
+        (["run", "hydrogen", "--steps", "-5"], "--steps must be at least 1; got -5"),
+        (["run", "hydrogen", "--half-width", "-1"], "--half-width must be positive; got -1.0"),
+        (["run", "hydrogen", "--half-width", "nan"], "--half-width must be positive; got nan"),
+        (["run", "hydrogen", "--rate", "2"], "--rate must be at most 1"),
+        (["run", "hydrogen", "--decay", "1"], "--decay must be"),
+        (["run", "hydrogen", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
+        (["resume", "no/such/folder"], "no/such/folder holds no run"),
+        (["report", "no/such/folder"], "no/such/folder holds no run"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_exit_code_2(words, expected, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert expected in sentence(capsys, words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_leaves_the_folder_of_the_design(finished):
+    folder, output = finished
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "settings.toml", "metrics.jsonl", "checkpoints", "modes.safetensors", "result.json", "figures", "report.html",
+    }  # fmt: skip
+    assert (folder / "figures" / "hydrogen.png").stat().st_size < 200_000
+    result = json.loads((folder / "result.json").read_text())
+    assert {
+        "experiment", "preset", "seed", "steps", "compile_seconds", "wall_seconds", "device", "eigenvalues",
+        "standard_errors", "residuals", "exact", "relative_errors", "mean_relative_error",
+    } <= result.keys()  # fmt: skip
+    assert f"report: {folder / 'report.html'}" in output
+    assert "mean relative error" in output
+
+
+def test_a_folder_that_holds_a_run_or_anything_else_is_refused_and_kept(finished, tmp_path, capsys):
+    folder, _ = finished
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert "already holds a run" in sentence(capsys, ["run", "hydrogen", *SMALL, "--out", folder])
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    (tmp_path / "notes.txt").write_text("mine")
+    assert "not empty" in sentence(capsys, ["run", "hydrogen", *SMALL, "--out", tmp_path])
+    assert "is a file" in sentence(capsys, ["run", "hydrogen", *SMALL, "--out", tmp_path / "notes.txt"])
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_report_and_resume_of_a_finished_run(finished, capsys):
+    folder, _ = finished
+    page = (folder / "report.html").read_text()
+    (folder / "report.html").unlink()
+    assert main(["report", str(folder)]) == 0
+    assert (folder / "report.html").read_text() == page
+    assert main(["resume", str(folder)]) == 0
+    assert "this run is finished" in capsys.readouterr().out
+
+
+def test_settings_that_were_edited_badly_are_refused(finished, tmp_path, capsys):
+    folder, _ = finished
+    original = (folder / "settings.toml").read_text()
+    for edited, expected in [
+        (original.replace("n = 4", "n = 0"), "--n must be at least 1"),
+        (original + "colour = 3\n", "colour"),
+        ("n = = 3", "cannot be used"),
+        (original.replace('"hydrogen"', '"helium"'), "unknown experiment 'helium'"),
+    ]:
+        (tmp_path / "settings.toml").write_text(edited)
+        assert expected in sentence(capsys, ["resume", tmp_path])
+
+
+def test_no_room_on_the_disk_is_one_sentence_and_the_run_goes_on_when_there_is(tmp_path, finished):
+    folder, _ = finished
+    words = ["run", "hydrogen", *SMALL, "--out", str(tmp_path / "run")]
+    script = 'ulimit -f 4 && exec "$0" -m eigenax.cli.main "$@"'  # no file may be larger than 4 kB
+    full = subprocess.run(["bash", "-c", script, sys.executable, *words], capture_output=True, text=True)
+    assert full.returncode == 2, full.stderr
+    assert "no room left on the disk" in full.stderr
+    assert "Traceback" not in full.stderr
+    resumed = eigenax("resume", tmp_path / "run", "--quiet")
+    assert resumed.returncode == 0, resumed.stderr
+    assert (tmp_path / "run" / "modes.safetensors").read_bytes() == (folder / "modes.safetensors").read_bytes()
+
+
+def test_a_run_that_diverges_says_what_to_change(tmp_path):
+    failed = eigenax("run", "hydrogen", *SMALL, "--learning-rate", "1e9", "--out", tmp_path / "run")
+    assert failed.returncode == 1
+    assert "lower the learning rate" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
+    words = ["run", "hydrogen", *SMALL, "--steps", "200000", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eigenax.cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not any((tmp_path / "run").glob("checkpoints/step-*.safetensors")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert f"`eigenax resume {tmp_path / 'run'}`" in said
+    assert "Traceback" not in said

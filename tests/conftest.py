@@ -1,0 +1,33 @@
+"""Every test runs with the shapes in signatures checked at run time."""
+
+import os
+from pathlib import Path
+
+# Two cores are shared by pytest's workers; one thread each keeps their sum at two.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+
+import jax
+import pytest
+from jaxtyping import config, install_import_hook
+
+import eigenax
+
+# The rooms that import nothing until it is used have hints that name what is not there yet.
+LAZY = {"cli", "experiments", "report"}
+ROOMS = {path.stem for path in Path(eigenax.__file__).parent.iterdir() if not path.name.startswith("_")} - LAZY
+install_import_hook([f"eigenax.{room}" for room in sorted(ROOMS)], "typechecker.check").__enter__()
+
+
+@pytest.fixture
+def float64():
+    """Double precision for one test."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture
+def as_user():
+    """Without the type checker, which is not there for a user: wrong input must reach our own checks."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)

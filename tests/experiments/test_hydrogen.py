@@ -1,0 +1,60 @@
+"""The hydrogen experiment, small, to a stated error; and the settings of the paper."""
+
+import json
+
+import numpy as np
+import pytest
+
+import eigenax as ex
+from eigenax.experiments.folder import claim, read_experiment
+from eigenax.experiments.hydrogen import Hydrogen
+from eigenax.experiments.runner import execute
+from eigenax.solvers.schedules import second_moment_decay
+
+
+def test_four_states_to_two_percent(tmp_path):
+    experiment = Hydrogen(n=4, steps=4000)
+    claim(tmp_path / "run", experiment)
+    result = execute(experiment, tmp_path / "run", progress=False)
+    assert result["mean_relative_error"] < 0.02
+    assert max(result["subspace_distances"]) < 0.01
+    assert result["orthogonality"] < 0.05
+    assert (np.array(result["residuals"]) < 0.2).all()
+    modes = ex.load(tmp_path / "run")
+    np.testing.assert_array_equal(
+        modes.eigenvalues, json.loads((tmp_path / "run" / "result.json").read_text())["eigenvalues"]
+    )
+
+
+def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_path):
+    paper = Hydrogen.with_preset("paper")
+    assert (paper.n, paper.batch, paper.width, paper.depth) == (9, 128, 128, 4)
+    assert (paper.half_width, paper.step, paper.rate, paper.decay, paper.learning_rate) == (50, 0.1, 0.01, 0.999, 1e-5)
+    assert (paper.average, paper.sparsity, paper.activation, paper.optimizer) == (
+        "jacobian",
+        "paper",
+        "softplus",
+        "rmsprop",
+    )
+    assert (paper.gauge, paper.rescale, paper.sampling) == (0.0, False, "uniform")
+    small = Hydrogen(**(paper.presets["paper"] | {"preset": "paper", "steps": 20, "width": 32, "samples": 2048}))
+    claim(tmp_path / "run", small)
+    result = execute(small, tmp_path / "run", progress=False)
+    assert len(result["uncorrected"]["eigenvalues"]) == 9
+    assert (tmp_path / "run" / "uncorrected" / "modes.safetensors").exists()
+    assert read_experiment(tmp_path / "run") == small
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
+def test_the_optimiser_remembers_as_long_as_the_settings_say(optimizer):
+    solver = Hydrogen(optimizer=optimizer, decay=0.97).solver()
+    assert second_moment_decay(solver.optimizer) == pytest.approx(0.97, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_nine_states_of_the_quick_preset_on_several_seeds(tmp_path):
+    for seed in range(3):
+        experiment = Hydrogen(seed=seed)
+        folder = tmp_path / str(seed)
+        claim(folder, experiment)
+        assert execute(experiment, folder, progress=False)["mean_relative_error"] < 0.01

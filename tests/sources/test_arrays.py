@@ -1,0 +1,59 @@
+"""Rows of an array, drawn with replacement."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import eigenax as ex
+
+
+def sample(source, size):
+    return jax.jit(lambda key: source.sample(key, size))(jax.random.key(0))
+
+
+ROWS, SIZE = 6, 12_000
+NUMBERED = jnp.arange(ROWS, dtype=float)[:, None] * jnp.ones(3)
+
+
+def test_every_row_is_drawn_equally_often_and_whole():
+    points = sample(ex.Arrays(NUMBERED), SIZE)
+    assert points.x.shape == (SIZE, 3)
+    np.testing.assert_array_equal(points.x, np.repeat(points.x[:, :1], 3, axis=1))
+    counts = np.bincount(np.asarray(points.x[:, 0], int), minlength=ROWS)
+    np.testing.assert_allclose(counts, SIZE / ROWS, atol=4.5 * np.sqrt(SIZE / ROWS))
+    np.testing.assert_array_equal(points.weights, np.ones(SIZE))
+
+
+def test_rows_may_be_images():
+    source = ex.Arrays(jnp.arange(2 * 3 * 4 * 4, dtype=float).reshape(2, 3, 4, 4))
+    assert source.shape == (3, 4, 4)
+    x = sample(source, 5).x
+    assert x.shape == (5, 3, 4, 4)
+    assert set(np.asarray(x[:, 0, 0, 0]).tolist()) == {0.0, 48.0}
+
+
+def test_the_same_key_gives_the_same_batch_and_another_key_another():
+    source = ex.Arrays(NUMBERED)
+    draw = jax.jit(lambda key: source.sample(key, 50).x)
+    first, again, other = (draw(jax.random.key(seed)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+@pytest.mark.usefixtures("as_user")
+def test_numpy_arrays_and_whole_numbers_become_floats():
+    points = sample(ex.Arrays(np.arange(6).reshape(3, 2)), 4)
+    assert points.x.dtype == points.weights.dtype == jnp.float32
+
+
+@pytest.mark.parametrize(("data", "shape"), [(jnp.zeros(5), r"\(5,\)"), (jnp.zeros((0, 3)), r"\(0, 3\)")])
+def test_data_must_be_rows_of_points(data, shape):
+    with pytest.raises(ValueError, match=rf"array of points \(rows, …\); got shape {shape}"):
+        ex.Arrays(data)
+
+
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
+def test_data_must_be_finite(bad):
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        ex.Arrays(NUMBERED.at[2, 1].set(bad))

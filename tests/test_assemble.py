@@ -1,0 +1,96 @@
+"""solve(): real problems to a stated error, and wrong input named."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import eigenax as ex
+
+
+def oscillator():
+    return -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
+
+
+def test_the_oscillator_with_nothing_chosen():
+    modes = ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=3, steps=2000, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=5e-3)
+    assert (np.abs(modes.eigenvalues - [1, 3, 5]) < modes.residuals).all()
+    x = np.linspace(-3, 3, 50)[:, None]
+    ground = np.exp(-(x[:, 0] ** 2) / 2) * np.sqrt(12 / np.sqrt(np.pi))
+    np.testing.assert_allclose(modes(x)[:, 0], ground, atol=0.05)
+
+
+def test_the_largest_eigenvalues_of_a_kernel_come_in_descending_order():
+    # Under the uniform distribution on [-1, 1], E[x²] = 1/3: the functions 1 and √3 x have eigenvalues 2 and 1.
+    kernel = ex.Kernel(lambda x, y: 2 + 3 * x[0] * y[0])
+    modes = ex.solve(kernel, ex.Box(-1, 1, dims=1), n=2, which="largest", steps=2000, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [2, 1], rtol=2e-2)
+    x = np.linspace(-1, 1, 9)[:, None]
+    np.testing.assert_allclose(np.abs(modes(x)[:, 0]), 1, atol=0.05)
+    np.testing.assert_allclose(np.abs(modes(x)[:, 1]), np.sqrt(3) * np.abs(x[:, 0]), atol=0.1)
+    assert (modes.residuals < 0.2).all()
+
+
+def test_slow_features_of_a_series_are_found_with_their_delta_values():
+    t = np.arange(8000)
+    slow, fast = np.cos(2 * np.pi * t / 400), np.sin(2 * np.pi * t / 29)
+    series = np.stack([slow + fast, fast], 1)
+    modes = ex.solve(ex.Slowness(), ex.Clips(series, length=10), n=2, steps=2000, batch=24, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [0, 2 - 2 * np.cos(2 * np.pi / 400)], atol=1e-4)
+    assert abs(np.corrcoef(modes(series)[:, 1], slow)[0, 1]) > 0.99
+    np.testing.assert_allclose(modes(series)[:, 0], 1, atol=1e-3)
+
+
+def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
+    def solve(seed):
+        return ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=2, steps=50, samples=1024, seed=seed, progress=False)
+
+    first, again, other = solve(0), solve(0), solve(1)
+    np.testing.assert_array_equal(first.eigenvalues, again.eigenvalues)
+    np.testing.assert_array_equal(first.coefficients, again.coefficients)
+    assert (first.eigenvalues != other.eigenvalues).all()
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"n": 0}, ValueError, "n must be a whole number of at least 1; got 0"),
+        ({"n": 2.5}, ValueError, "n must be a whole number"),
+        ({"steps": 0}, ValueError, "steps must be"),
+        ({"batch": -1}, ValueError, "batch must be"),
+        ({"samples": 0}, ValueError, "samples must be"),
+        ({"which": "lowest"}, ValueError, "which must be 'smallest' or 'largest'; got 'lowest'"),
+        ({"finish": "none"}, ValueError, "finish must be"),
+        ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
+        ({"source": jnp.zeros((5, 2))}, TypeError, "source must be an eigenax source"),
+        ({"operator": ex.Slowness()}, TypeError, "Slowness needs a source of successive points"),
+        (
+            {"operator": ex.Potential(lambda x: x)},
+            ValueError,
+            r"must return a number, shape \(\); it returned shape \(1,\)",
+        ),
+        ({"operator": ex.Potential(lambda x: jnp.log(x[0]))}, ValueError, "returned nan at x = "),
+        ({"operator": ex.Kernel(lambda x, y: x[0] - y[0])}, ValueError, "not symmetric"),
+        ({"network": ex.MLP(1, 3, key=jax.random.key(0))}, ValueError, r"network must return n = 2 values .* \(3,\)"),
+    ],
+)
+def test_wrong_input_is_named(change, error, message):
+    arguments = {"operator": oscillator(), "source": ex.Box(-1, 1, dims=1), "n": 2, "steps": 1, "progress": False}
+    with pytest.raises(error, match=message):
+        ex.solve(**(arguments | change))
+
+
+def test_one_mode_of_an_operator_that_has_a_constant_is_refused():
+    with pytest.raises(ValueError, match="constant function alone"):
+        ex.solve(ex.Slowness(), ex.Clips(np.zeros((20, 2))), n=1, steps=1, progress=False)
+
+
+def test_public_names_are_all_there_and_stay_what_they_are():
+    for name in ex.__all__:
+        assert getattr(ex, name) is getattr(ex, name)
+    assert callable(ex.solve)
+    assert callable(ex.measure)
+    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
+        ex.sovle  # noqa: B018

@@ -1,0 +1,125 @@
+"""Modes: values, shapes, sign, and files that come back the same."""
+
+import json
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import eigenax as ex
+from eigenax import serialisation
+from eigenax.measurement import FreshSamples, moments
+
+BOX = ex.Box([-3, -2], [3, 4])
+
+
+def network(n=3):
+    inputs = ex.ScaledInputs((0.0, 1.0), (3.0, 3.0))
+    return ex.Bounded(
+        ex.BoxFactor(BOX.low, BOX.high), ex.OnInputs(inputs, ex.MLP(2, n, width=12, depth=2, key=ex.network_key(0)))
+    )
+
+
+def hamiltonian():
+    return -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
+
+
+@pytest.fixture(scope="module")
+def modes():
+    return ex.measure(network(), hamiltonian(), BOX, samples=2**15)
+
+
+def test_points_in_any_arrangement_give_values_of_all_modes(modes):
+    x = BOX.sample(jax.random.key(1), 12).x
+    values = modes(x)
+    assert values.shape == (12, 3)
+    np.testing.assert_allclose(modes(x[0]), values[0], atol=1e-4)
+    np.testing.assert_allclose(modes(np.asarray(x).reshape(3, 4, 2)), values.reshape(3, 4, 3), atol=1e-4)
+    with pytest.raises(ValueError, match=r"shape of a point, \(2,\); got \(4, 3\)"):
+        modes(jnp.zeros((4, 3)))
+
+
+def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):
+    samples = FreshSamples(BOX, seed=5, purpose=9, samples=2**16)
+    sigma, pi = moments(modes.at_point, hamiltonian(), samples)
+    np.testing.assert_allclose(sigma, np.eye(3), atol=0.05)
+    np.testing.assert_allclose(np.diag(pi), modes.eigenvalues, rtol=0.05)
+    assert (np.diff(modes.eigenvalues) > 0).all()
+
+
+def test_standard_errors_are_the_scatter_of_eigenvalues_between_seeds():
+    position = ex.Potential(lambda x: x[0])
+    runs = [ex.measure(network(1), position, BOX, samples=2**13, seed=seed) for seed in range(24)]
+    scatter = np.std([run.eigenvalues[0] for run in runs], ddof=1)
+    claimed = np.mean([run.standard_errors[0] for run in runs])
+    assert 0.6 < claimed / scatter < 1.6
+
+
+def test_residuals_are_the_norm_of_what_is_left(modes):
+    samples = FreshSamples(BOX, seed=7, purpose=9, samples=2**16)
+
+    def squared(batch):
+        v = jax.vmap(modes.at_point)(batch.x)
+        left = hamiltonian().apply(modes.at_point, batch, v) - jnp.asarray(modes.eigenvalues, v.dtype) * v
+        return (jnp.mean(left**2, 0),)
+
+    expected = np.sqrt(samples.map(squared)[0].mean(0))
+    np.testing.assert_allclose(modes.residuals, expected, rtol=0.05)
+
+
+def test_the_largest_value_of_each_mode_is_positive(modes):
+    values = np.asarray(modes(BOX.sample(jax.random.key(2), 20_000).x))
+    assert (values[np.abs(values).argmax(0), np.arange(3)] > 0).all()
+
+
+@pytest.mark.parametrize("place", ["folder", "file"])
+def test_saved_modes_come_back_to_the_same_values(modes, tmp_path, place):
+    modes.save(tmp_path / "modes.safetensors")
+    back = ex.load(tmp_path if place == "folder" else tmp_path / "modes.safetensors")
+    x = BOX.sample(jax.random.key(3), 50).x
+    np.testing.assert_array_equal(modes(x), back(x))
+    for name in ("eigenvalues", "standard_errors", "residuals", "coefficients"):
+        np.testing.assert_array_equal(getattr(modes, name), getattr(back, name))
+    assert (back.shape, back.which, back.steps, back.seed) == (modes.shape, modes.which, modes.steps, modes.seed)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=ex.network_key(0)),
+        ex.WithConstant(ex.Separate(2, 2, width=4, key=ex.network_key(0))),
+        ex.OnInputs(ex.CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=ex.network_key(0))),
+    ],
+)
+def test_every_network_of_ours_can_be_saved(network):
+    arrays = {}
+    back = serialisation.decode(json.loads(json.dumps(serialisation.encode(network, arrays))), arrays)
+    assert eqx.tree_equal(network, back)
+
+
+def test_a_network_that_is_not_ours_is_refused_by_name(tmp_path):
+    foreign = eqx.nn.MLP(2, 3, 8, 1, key=ex.network_key(0))
+    learned = ex.measure(foreign, ex.Potential(lambda x: x[0]), BOX, samples=256)
+    with pytest.raises(ex.RunError, match=r"equinox.nn.*MLP is not an eigenax class"):
+        learned.save(tmp_path / "modes.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_hold_no_modes_are_refused(tmp_path):
+    with pytest.raises(ex.RunError, match="no modes at"):
+        ex.load(tmp_path)
+    (tmp_path / "modes.safetensors").write_text("nothing of the kind")
+    with pytest.raises(ex.RunError, match="damaged"):
+        ex.load(tmp_path)
+    save_file({"a": np.zeros(2)}, tmp_path / "modes.safetensors")
+    with pytest.raises(ex.RunError, match="does not hold eigenax modes"):
+        ex.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["os:system", "eigenax.experiments:find_experiment", "eigenaxe:MLP"])
+def test_only_modules_of_this_package_are_ever_built(name):
+    with pytest.raises((TypeError, ImportError)):
+        serialisation.decode({"class": name, "fields": {}}, {})

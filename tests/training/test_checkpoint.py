@@ -1,0 +1,107 @@
+"""Checkpoints come back to the bit, and anything else is refused by name."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import eigenax as ex
+from eigenax.assemble import fit
+from eigenax.training.checkpoint import KEPT, checkpoints, load_checkpoint, load_newest, save_checkpoint
+from eigenax.training.files import write_atomically
+from eigenax.training.metrics import append_metrics, read_metrics, rewind_metrics
+
+STATE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jnp.array([1, 2], jnp.uint32), "step": jnp.array(7, jnp.int32)}
+
+
+def test_a_state_comes_back_with_its_types_and_bits(tmp_path):
+    path = save_checkpoint(tmp_path, 7, STATE, {"seconds": 1.5})
+    state, about = load_checkpoint(path, STATE)
+    assert about == {"seconds": 1.5}
+    for name, leaf in STATE.items():
+        np.testing.assert_array_equal(state[name], leaf)
+        assert state[name].dtype == leaf.dtype
+
+
+def test_only_the_newest_few_are_kept_in_order_of_their_steps(tmp_path):
+    for step in (1, 20, 3, 100):
+        save_checkpoint(tmp_path, step, STATE, {})
+    assert [int(path.stem[5:]) for path in checkpoints(tmp_path)] == [3, 20, 100][-KEPT:]
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def flipped_bit(path):
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def foreign(path):
+    save_file({"a": np.zeros(3)}, path)
+
+
+def of_another_network(path):
+    save_checkpoint(path.parent, int(path.stem[5:]), STATE | {"a": jnp.zeros((3, 3))}, {})
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (truncated, "damaged"),
+        (flipped_bit, "checksum"),
+        (empty, "damaged"),
+        (foreign, "not an eigenax checkpoint"),
+        (of_another_network, "another network"),
+    ],
+)
+def test_what_is_no_whole_checkpoint_of_this_run_is_refused_by_name_and_the_one_before_used(tmp_path, damage, reason):
+    save_checkpoint(tmp_path, 1, STATE, {"n": 1})
+    damage(save_checkpoint(tmp_path, 2, STATE, {"n": 2}))
+    found, refused = load_newest(tmp_path, STATE)
+    assert found is not None
+    assert found[1] == {"n": 1}
+    assert len(refused) == 1
+    assert "step-000000002.safetensors" in refused[0]
+    assert reason in refused[0]
+
+
+def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_and_says_so(tmp_path, capsys):
+    def run(**options):
+        operator = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
+        return fit(operator, ex.Box(-5, 5, dims=1), 2, steps=20, batch=16, log_every=5, **options)
+
+    run(folder=tmp_path, progress=False)
+    first, *_, last = checkpoints(tmp_path / "checkpoints")
+    assert first != last
+    truncated(last)
+    run(folder=tmp_path, progress=True)
+    assert f"checkpoint refused: {last.name} is damaged" in capsys.readouterr().err.replace("\n", " ")
+    assert [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")] == [5, 10, 15, 20]
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path):
+    target = tmp_path / "no such folder" / "file"
+    with pytest.raises(ex.RunError, match=r"cannot write .*file: No such file"):
+        write_atomically(target, "text")
+    write_atomically(tmp_path / "file", "one")
+    write_atomically(tmp_path / "file", b"two")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "two"
+
+
+def test_metrics_are_rewound_to_the_step_of_the_checkpoint(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    for step in (10, 20, 30):
+        append_metrics(path, {"step": step})
+    with path.open("a") as file:
+        file.write('{"step": 4')
+    assert [row["step"] for row in read_metrics(path)] == [10, 20, 30]
+    rewind_metrics(path, 20)
+    assert path.read_text() == '{"step": 10}\n{"step": 20}\n'

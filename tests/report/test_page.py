@@ -23,6 +23,10 @@ def test_the_command_on_the_page_gives_the_same_settings(experiment):
     assert _parse_settings(Hydrogen, words[3:]).settings == experiment
 
 
+def test_no_flags_at_all_are_the_quick_preset():
+    assert _parse_settings(Hydrogen, []).settings == Hydrogen.with_preset("quick")
+
+
 def test_rows_hold_what_is_known_and_nothing_else():
     result = {"eigenvalues": [1.0], "standard_errors": [0.1], "residuals": [None]}
     assert mode_rows(result) == [{"eigenvalue": 1.0, "standard_error": 0.1, "residual": None}]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import sys
 import warnings
 from collections.abc import Sequence
@@ -168,9 +169,9 @@ def _parse_folder(words: list[str], command: str, description: str) -> Any:
 
 
 def _value_after(flag: str, words: list[str]) -> str | None:
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in itertools.pairwise([*words, ""]):
         if word == flag:
-            return following
+            return following or None
         if word.startswith(f"{flag}="):
             return word.partition("=")[2]
     return None

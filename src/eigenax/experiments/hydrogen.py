@@ -204,7 +204,7 @@ class Hydrogen(Experiment):
             seed=self.seed,
             folder=folder,
             progress=progress,
-            label=f"hydrogen, {self.label if corrected else 'β = 1'}",
+            label=(self.label if corrected else "β = 1") if self.uncorrected_too else self.name,
         )
         modes = measure(
             last.state.solver.network,

@@ -17,7 +17,7 @@ from rich.progress import (
 
 from eigenax.training.loop import Callback, Moment
 
-SHOWN = 4
+SHOWN = 3
 Item = TypeVar("Item")
 
 
@@ -25,9 +25,9 @@ def format_values(values: list[float], shown: int = SHOWN) -> str:
     """A few numbers, and how many more there are.
 
     >>> format_values([1.0, 2.0, 3.0], shown=2)
-    '1.000 2.000 … (3)'
+    '1 2 … (3)'
     """
-    text = " ".join(f"{value:.4g}" if abs(value) < 0.1 else f"{value:.3f}" for value in values[:shown])
+    text = " ".join(f"{value:.3g}" for value in values[:shown])
     return text if len(values) <= shown else f"{text} … ({len(values)})"
 
 
@@ -40,7 +40,7 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
     columns = (
         SpinnerColumn(),
         TextColumn("[bold]{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=12),
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(compact=True),

@@ -138,6 +138,7 @@ def fit(
     except StoppedError as stop:
         if session is not None and stop.moment.step > 0:
             session.save(stop.moment)
+            stop.add_note(f"saved in {folder}: the same call goes on from step {stop.moment.step}")
         raise
 
 

@@ -227,7 +227,7 @@ class Hydrogen(Experiment):
 
         modes, last = self.train(folder, progress)
         grid = grid_modes(coulomb, self.box, self.n, GRID_POINTS)
-        result = self.scores(modes) | {
+        result = self.scores(modes, progress) | {
             "training_seconds": last.seconds,
             "compile_seconds": last.compile_seconds,
             "sparsity": self.sparsity,
@@ -238,13 +238,13 @@ class Hydrogen(Experiment):
             beside = folder / "uncorrected"
             uncorrected, _ = self.train(beside, progress, corrected=False)
             uncorrected.save(beside / FILE)
-            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.scores(uncorrected)
+            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.scores(uncorrected, progress)
             panels = panels._replace(
                 uncorrected=uncorrected, uncorrected_metrics=read_metrics(beside / "metrics.jsonl")
             )
         return Outcome(modes, result, draw(panels))
 
-    def scores(self, modes: "Modes") -> dict[str, Any]:
+    def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
         """Errors against the closed form; subspace distances are those of the degenerate shells."""
         from eigenax.evaluation import hydrogen as exact
         from eigenax.evaluation.scores import (
@@ -258,7 +258,7 @@ class Hydrogen(Experiment):
 
         energies = exact.energies(self.n)
         errors = relative_errors(modes.eigenvalues, energies)
-        samples = FreshSamples(self.source("mixture"), self.seed, purpose=4, samples=self.samples)
+        samples = FreshSamples(self.source("mixture"), self.seed, purpose=4, samples=self.samples, progress=progress)
         gram, cross, own = gram_matrices(modes.at_point, partial(exact.shells, n=self.n), samples)
         distances = []
         for m, block in enumerate(degenerate_blocks(energies)):

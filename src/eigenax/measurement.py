@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
+from eigenax.core.precision import full_precision
 from eigenax.core.rayleigh import second_moment
 from eigenax.core.ritz import Finish, combine
 from eigenax.modes import Modes, Which
@@ -65,7 +66,8 @@ class FreshSamples:
         size = max(4, self.samples // BATCHES)
         key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
         compiled = jax.jit(lambda index: function(self.source.sample(jax.random.fold_in(key, index), size)))
-        rows = [compiled(index) for index in progress_track(range(BATCHES), "measuring", show=self.progress)]
+        with full_precision():
+            rows = [compiled(index) for index in progress_track(range(BATCHES), "measuring", show=self.progress)]
         return [np.stack([np.asarray(part, np.float64) for part in parts]) for parts in zip(*rows, strict=True)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from eigenax import serialisation
+from eigenax.core.precision import full_precision
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.training.errors import RunError
 from eigenax.training.files import pack_tensors, read_tensors, write_atomically
@@ -57,7 +58,8 @@ class Modes(eqx.Module):
         if axes < 0 or points.shape[axes:] != self.shape:
             raise ValueError(f"x must end in the shape of a point, {self.shape}; got {points.shape}")
         flat = points.reshape(-1, *self.shape)
-        return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
+        with full_precision():
+            return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from eigenax.core.precision import full_precision
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
@@ -79,7 +80,8 @@ def train(
         while moment.step < steps:
             began, length = time.perf_counter(), min(log_every, steps - moment.step)
             if length not in compiled:
-                compiled[length] = jax.jit(chunk, static_argnums=2).lower(arrays, source, length).compile()
+                with full_precision():
+                    compiled[length] = jax.jit(chunk, static_argnums=2).lower(arrays, source, length).compile()
             compiling = time.perf_counter() - began
             after, infos = jax.block_until_ready(compiled[length](arrays, source))
             _raise_if_diverged(infos, moment)

@@ -73,6 +73,10 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
         ),
         ({"operator": ex.Potential(lambda x: jnp.log(x[0]))}, ValueError, "returned nan at x = "),
         ({"operator": ex.Kernel(lambda x, y: x[0] - y[0])}, ValueError, "not symmetric"),
+        ({"operator": ex.Potential(lambda x: np.sin(x[0]))}, ValueError, "use jax.numpy instead of numpy"),
+        ({"operator": ex.Potential(lambda x: x[0] if x[0] > 0 else 0.0)}, ValueError, "jnp.where instead of if"),
+        ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
+        ({"source": ex.Arrays(np.zeros((5, 2)))}, ValueError, "Arrays names no edge"),
         ({"network": ex.MLP(1, 3, key=jax.random.key(0))}, ValueError, r"network must return n = 2 values .* \(3,\)"),
     ],
 )
@@ -80,6 +84,15 @@ def test_wrong_input_is_named(change, error, message):
     arguments = {"operator": oscillator(), "source": ex.Box(-1, 1, dims=1), "n": 2, "steps": 1, "progress": False}
     with pytest.raises(error, match=message):
         ex.solve(**(arguments | change))
+
+
+def test_the_fastest_features_need_no_constant():
+    t = np.arange(4000)
+    series = np.stack([np.cos(2 * np.pi * t / 40), np.cos(2 * np.pi * t / 3 + 1)], 1)
+    options = {"which": "largest", "steps": 1500, "batch": 24, "progress": False}
+    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=1, **options)
+    # Beats of the fast component, cos² and the like, are as fast: the value is that of the component itself.
+    np.testing.assert_allclose(modes.eigenvalues, [2 - 2 * np.cos(2 * np.pi / 3)], rtol=0.05)
 
 
 def test_one_mode_of_an_operator_that_has_a_constant_is_refused():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eigenax.assemble import network_key, solve
     from eigenax.core.batch import Pairs, Points
+    from eigenax.errors import DivergedError, InterruptedRun, RunError
     from eigenax.measurement import measure
     from eigenax.modes import Modes, load
     from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from eigenax.sources.box import Box
     from eigenax.sources.clips import Clips
     from eigenax.sources.mixture import Mixture, Radial
-    from eigenax.training.errors import DivergedError, InterruptedRun, RunError
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ _HOMES = {
     "sources.box": ["Box"],
     "sources.clips": ["Clips"],
     "sources.mixture": ["Mixture", "Radial"],
-    "training.errors": ["DivergedError", "InterruptedRun", "RunError"],
+    "errors": ["DivergedError", "InterruptedRun", "RunError"],
 }
 
 __all__ = [

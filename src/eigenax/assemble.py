@@ -1,5 +1,6 @@
 """Puts the parts together: operator, source, network and solver in, modes out."""
 
+import numbers
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -7,9 +8,12 @@ from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
+from eigenax.core.precision import full_precision
 from eigenax.core.ritz import Finish
+from eigenax.errors import StoppedError
 from eigenax.measurement import measure
 from eigenax.modes import Modes, Which
 from eigenax.networks.default import default_network
@@ -18,9 +22,8 @@ from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
-from eigenax.training.errors import StoppedError
 from eigenax.training.loop import Callback, Moment, start, train
-from eigenax.training.progress import notify, progress_bar
+from eigenax.training.progress import progress_bar
 from eigenax.training.session import Resumed, Session
 
 
@@ -109,15 +112,14 @@ def fit(
     check_choice("which", which, get_args(Which))
     operator.check(source.sample(jax.random.key(seed), 256))
     if network is None:
-        network = default_network(operator, source, n, network_key(seed))
+        network = default_network(operator, source, n, which, network_key(seed))
     _check_outputs(network, source, n)
     solver = solver or default_solver(steps)
     session, resumed = None, Resumed(start(solver, network, n, seed))
     if folder is not None:
-        session = Session(Path(folder), {"n": n, "which": which, "seed": seed, "steps": steps, "batch": batch})
+        counts = {"n": n, "seed": seed, "steps": steps, "batch": batch}
+        session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
         resumed = session.resume(resumed.state)
-        for notice in resumed.notices:
-            notify(f"checkpoint refused: {notice}; using the one before", show=progress)
         callbacks = (session, *callbacks)
     sign = 1.0 if which == "smallest" else -1.0
     try:
@@ -142,6 +144,15 @@ def fit(
         raise
 
 
+def _probe(operator: Operator, source: Source, network: Any) -> list[float]:
+    """A few numbers that another operator, source or network would change: K u of the untrained network."""
+    batch = source.sample(jax.random.key(0), 8)
+    with full_precision():
+        u = jax.vmap(network)(batch.x)
+        ku = operator.apply(network, batch, u)
+    return np.asarray(batch.weights @ ku, float).tolist()
+
+
 def network_key(seed: int) -> jax.Array:
     """The key that a seed's network is made with."""
     return jax.random.fold_in(jax.random.key(seed), 0)
@@ -155,7 +166,7 @@ def default_solver(steps: int) -> SpIN:
 
 def check_count(name: str, value: Any) -> None:
     """Refuse what is not a whole number of at least one."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 

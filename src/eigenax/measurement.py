@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
@@ -65,9 +65,14 @@ class FreshSamples:
         """A compiled function of every batch, its results stacked in float64."""
         size = max(4, self.samples // BATCHES)
         key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
-        compiled = jax.jit(lambda index: function(self.source.sample(jax.random.fold_in(key, index), size)))
+
+        @jax.jit  # with the source as an argument: its data must not become a constant of the program
+        def compiled(source: Source, index: Int[Array, ""]) -> tuple[Array, ...]:
+            return function(source.sample(jax.random.fold_in(key, index), size))
+
+        indices = progress_track(range(BATCHES), "measuring", show=self.progress)
         with full_precision():
-            rows = [compiled(index) for index in progress_track(range(BATCHES), "measuring", show=self.progress)]
+            rows = [compiled(self.source, jnp.asarray(index)) for index in indices]
         return [np.stack([np.asarray(part, np.float64) for part in parts]) for parts in zip(*rows, strict=True)]
 
 

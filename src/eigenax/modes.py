@@ -13,7 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from eigenax import serialisation
 from eigenax.core.precision import full_precision
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.training.errors import RunError
+from eigenax.errors import RunError
 from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 FORMAT = "eigenax-modes-1"

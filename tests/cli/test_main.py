@@ -98,6 +98,9 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "hydrogen", "--steps", "-5"], "--steps must be at least 1; got -5"),
         (["run", "hydrogen", "--half-width", "-1"], "--half-width must be positive; got -1.0"),
         (["run", "hydrogen", "--half-width", "nan"], "--half-width must be positive; got nan"),
+        (["run", "hydrogen", "--half-width", "inf"], "--half-width must be positive; got inf"),
+        (["run", "hydrogen", "--seed", "99999999999999999999"], "--seed must be at least 0 and below 2**32"),
+        (["run", "hydrogen", "--out", "x" * 300], "File name too long"),
         (["run", "hydrogen", "--rate", "2"], "--rate must be at most 1"),
         (["run", "hydrogen", "--decay", "1"], "--decay must be"),
         (["run", "hydrogen", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
@@ -144,8 +147,19 @@ def test_report_and_resume_of_a_finished_run(finished, capsys):
     (folder / "report.html").unlink()
     assert main(["report", str(folder)]) == 0
     assert (folder / "report.html").read_text() == page
+    (folder / "report.html").unlink()
     assert main(["resume", str(folder)]) == 0
     assert "this run is finished" in capsys.readouterr().out
+    assert (folder / "report.html").read_text() == page
+    (folder / "figures" / "hydrogen.png").rename(folder / "figures" / "moved.png")
+    assert "hydrogen.png is missing" in sentence(capsys, ["report", folder])
+    (folder / "figures" / "moved.png").rename(folder / "figures" / "hydrogen.png")
+
+
+def test_functions_that_died_are_one_sentence(tmp_path, capsys):
+    narrow = ["--width", "2", "--depth", "1", "--sparsity", "none", "--samples", "512", "--quiet"]
+    words = ["run", "hydrogen", "--steps", "2", "--gauge", "0", "--average", "moments", *narrow]
+    sentence(capsys, [*words, "--rate", "1", "--rate-power", "0", "--out", tmp_path / "run"], code=1)
 
 
 def test_settings_that_were_edited_badly_are_refused(finished, tmp_path, capsys):

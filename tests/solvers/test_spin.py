@@ -157,6 +157,44 @@ def test_a_second_moment_faster_than_the_covariance_warns_and_a_slower_one_does_
         ex.SpIN(optax.sgd(1e-2), rate=0.001)
 
 
+def test_a_scheduled_rate_is_held_against_the_optimiser_at_its_lowest():
+    learning_rate = optax.exponential_decay(1e-3, 100, 1e-6)
+    with pytest.warns(RuntimeWarning, match="faster than the covariance"):
+        ex.SpIN(optax.adam(learning_rate, b2=0.9), rate=following(learning_rate))
+
+
+def by_hand(network, batch, mean_sigma, mean_half, rate):
+    """The averages and the gradient of Algorithm 1, with ∂u/∂θ by automatic differentiation."""
+    k, size = mean_sigma.shape[0], len(batch.x)
+    u, v = jax.vmap(network)(batch.x), batch.x[:, :1] + 2
+    slopes = eqx.filter_jacrev(lambda net: jax.vmap(net)(batch.x))(network)
+    half = jax.tree.map(lambda d: jnp.einsum("bi,bj...->ij...", u, d) / size, slopes)
+    mean_half = jax.tree.map(lambda old, new: (1 - rate) * old + rate * new, mean_half, half)
+    mean_sigma = (1 - rate) * mean_sigma + rate * u.T @ u / size
+    inverse = jnp.linalg.inv(jnp.linalg.cholesky(mean_sigma))
+    diagonal = jnp.eye(k) * inverse
+    quotients = inverse @ (u.T @ (v * u) / size) @ inverse.T
+    by_pi, by_sigma = inverse.T @ diagonal, -inverse.T @ jnp.triu(quotients @ diagonal)
+    through_pi = jax.tree.map(lambda d: jnp.einsum("bi,ij,bj...->...", v * u, by_pi, d) / size, slopes)
+    through_sigma = jax.tree.map(lambda t: jnp.einsum("ij,ij...->...", by_sigma, t), mean_half)
+    return mean_sigma, mean_half, jax.tree.map(jnp.add, through_pi, through_sigma)
+
+
+def test_averages_of_rate_below_one_enter_the_gradient_as_algorithm_1_says():
+    k, rate, step = 2, 0.3, 0.1
+    network = ex.MLP(2, k, width=5, depth=1, sparsity="none", key=jax.random.key(0))
+    solver = ex.SpIN(optax.sgd(step), average="jacobian", rate=rate, gauge=0.0, rescale=False)
+    state = solver.init(network, k)
+    averages = jnp.eye(k), jax.tree.map(lambda p: jnp.zeros((k, k, *p.shape)), network)
+    for seed in range(3):
+        batch = ex.Box(-1, 1, dims=2).sample(jax.random.key(seed), 16)
+        *averages, gradient = by_hand(state.network, batch, *averages, rate)
+        expected = jax.tree.map(lambda p, g: p - step * g, state.network, gradient)
+        state, _ = solver.step(ex.Potential(lambda x: x[0] + 2), state, batch)
+        for a, b in zip(jax.tree.leaves(state.network), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
 def test_rate_follows_the_learning_rate_more_slowly_and_stops_at_its_floor():
     learning_rate = optax.exponential_decay(1e-3, 100, 1e-6)
     rate = following(learning_rate, power=0.5, floor=0.01)

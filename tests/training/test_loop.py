@@ -90,8 +90,16 @@ def test_divergence_stops_the_run_keeps_the_last_good_state_and_says_what_to_cha
 
 def test_a_folder_of_another_run_is_refused(tmp_path):
     small_fit(folder=tmp_path, seed=0)
-    with pytest.raises(ex.RunError, match="seed was 0 and is 1"):
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(ex.RunError, match=r"holds another run .*seed was 0 and is 1"):
         small_fit(folder=tmp_path, seed=1)
+    with pytest.raises(ex.RunError, match=r"holds another run .*batch was 32 and is 16"):
+        small_fit(folder=tmp_path, batch=16)
+    with pytest.raises(ex.RunError, match=r"holds another run .*problem was"):
+        small_fit(2.0 * oscillator(), folder=tmp_path)
+    with pytest.raises(ex.RunError, match=r"holds another run .*n was 2 and is 3"):
+        fit(oscillator(), BOX, 3, steps=30, batch=32, progress=False, folder=tmp_path)
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
 def test_shown_eigenvalues_have_the_sign_of_the_operator():

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _guarded(command: Any, words: list[str]) -> int:
     """Run a command, with one sentence instead of a traceback for whatever a user can cause."""
-    from eigenax.training.errors import DivergedError, InterruptedRun, RunError
+    from eigenax.errors import DivergedError, InterruptedRun, RunError
 
     warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
     try:
@@ -53,7 +53,7 @@ def _guarded(command: Any, words: list[str]) -> int:
         return _fail("stopped", 130)
     except DivergedError as error:
         return _fail(str(error), 1)
-    except (ValueError, RunError) as error:
+    except RunError as error:
         return _fail(str(error))
 
 
@@ -71,46 +71,53 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
         print(f"usage: eigenax run NAME [settings]\n\nNAME is one of: {', '.join(EXPERIMENTS)}")
         return 0 if words else 2
+    from eigenax.errors import RunError
     from eigenax.experiments.folder import claim, default_folder
 
-    options = _parse_settings(find_experiment(words[0]), words[1:])
-    options.settings.check()
+    try:
+        options = _parse_settings(find_experiment(words[0]), words[1:])
+        options.settings.check()
+    except ValueError as error:
+        raise RunError(str(error)) from error
     folder = options.out or default_folder(options.settings)
     claim(folder, options.settings)
     return _execute(options.settings, folder, options.quiet)
 
 
 def _resume(words: list[str]) -> int:
-    from eigenax.experiments.folder import RESULT, read_experiment, read_result
+    from eigenax.experiments.folder import REPORT, RESULT, read_experiment, read_result
 
     options = _parse_folder(words, "resume", "Go on with an interrupted run, to the same result as without the break.")
     experiment = read_experiment(options.folder)
     if (options.folder / RESULT).exists():
         print("this run is finished:")
+        if not (options.folder / REPORT).exists():
+            _report([str(options.folder)])
         return _show(options.folder, read_result(options.folder))
     return _execute(experiment, options.folder, options.quiet)
 
 
 def _report(words: list[str]) -> int:
-    from eigenax.experiments.folder import REPORT
+    from eigenax.experiments.folder import read_experiment, read_result
     from eigenax.report.page import write_page
-    from eigenax.training.files import write_atomically
 
-    options = _parse_folder(words, "report", "Draw the page of a finished run again.")
-    write_atomically(options.folder / REPORT, write_page(options.folder))
-    print(options.folder / REPORT)
+    folder = _parse_folder(words, "report", "Draw the page of a finished run again.").folder
+    print(write_page(folder, read_experiment(folder), read_result(folder)))
     return 0
 
 
 def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
+    from eigenax.errors import DivergedError, InterruptedRun
     from eigenax.experiments.runner import execute
-    from eigenax.training.errors import StoppedError
 
     try:
         result = execute(experiment, folder, progress=not quiet)
-    except StoppedError as stop:
-        message = f"{stop}. Everything up to step {stop.moment.step} is saved: `eigenax resume {folder}`"
-        raise type(stop)(message, stop.moment) from None
+    except InterruptedRun as stop:
+        raise InterruptedRun(f"{stop}; go on with `eigenax resume {folder}`", stop.moment) from None
+    except KeyboardInterrupt:
+        return _fail(f"stopped; go on with `eigenax resume {folder}`", 130)
+    except DivergedError as error:
+        raise DivergedError(f"{error}, in {folder}", error.moment) from None
     return _show(folder, result)
 
 

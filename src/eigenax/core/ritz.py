@@ -6,10 +6,12 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from eigenax.errors import RunError
+
 Finish = Literal["rotate", "triangular"]
 
 
-class SingularMomentsError(ArithmeticError):
+class SingularMomentsError(RunError):
     """Σ has no Cholesky factor: some functions are combinations of others, or not finite."""
 
 

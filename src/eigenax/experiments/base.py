@@ -54,6 +54,8 @@ class Experiment(abc.ABC):
         for name in ("n", "steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} must be at least 1; got {getattr(self, name)}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
         if self.preset not in self.presets:
             raise ValueError(f"unknown preset {self.preset!r}; there are: {', '.join(self.presets)}")
 

@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from eigenax.errors import RunError
 from eigenax.experiments import find_experiment
 from eigenax.experiments.base import Experiment
-from eigenax.training.errors import RunError
 
 SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
 
@@ -25,16 +25,18 @@ def default_folder(experiment: Experiment) -> Path:
 
 def claim(folder: Path, experiment: Experiment) -> None:
     """Make a folder this run's own by writing its settings there; refuse one that holds anything else."""
-    from eigenax.training.files import explained, write_atomically
+    from eigenax.training.files import explained, make_folder, write_atomically
 
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder} is a file; --out needs a folder")
-    if (folder / SETTINGS).exists():
-        raise RunError(f"{folder} already holds a run; go on with `eigenax resume {folder}` or choose another --out")
-    if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder} is not empty and holds no run; choose another --out")
     with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        taken = folder.exists()
+        content = [path for path in folder.iterdir() if not path.name.endswith(".partial")] if folder.is_dir() else []
+    if taken and not folder.is_dir():
+        raise RunError(f"{folder} is a file; --out needs a folder")
+    if folder / SETTINGS in content:
+        raise RunError(f"{folder} already holds a run; go on with `eigenax resume {folder}` or choose another --out")
+    if content:
+        raise RunError(f"{folder} is not empty and holds no run; choose another --out")
+    make_folder(folder)
     write_atomically(folder / SETTINGS, settings_toml(experiment))
 
 
@@ -43,7 +45,7 @@ def settings_toml(experiment: Experiment) -> str:
     lines = [f'experiment = "{experiment.name}"']
     for field in dataclasses.fields(experiment):
         value = getattr(experiment, field.name)
-        lines.append(f"{field.name} = {_toml(value)}")
+        lines.append(f"{field.name} = {json.dumps(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -73,20 +75,12 @@ def read_result(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path} cannot be read: {error}") from error
 
 
-def to_json(value: Any) -> str:
-    """JSON with null for what is not a number."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """What JSON can hold: lists for arrays, and null for what is not a number."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, str | bool) else repr(value)

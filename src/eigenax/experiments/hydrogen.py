@@ -1,6 +1,7 @@
 """The two-dimensional hydrogen atom, the paper's first experiment: −∇² − 1/r in a box."""
 
 import dataclasses
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -108,7 +109,7 @@ class Hydrogen(Experiment):
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         for name in ("half_width", "step", "learning_rate", "final_learning_rate", "rate"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"--{name.replace('_', '-')} must be positive; got {getattr(self, name)}")
         for name in ("batch", "width", "depth", "samples"):
             if getattr(self, name) < 1:
@@ -124,7 +125,8 @@ class Hydrogen(Experiment):
     @property
     def label(self) -> str:
         """What the bias correction was, in a word."""
-        return f"β → {self.rate:g}" if self.rate_power else f"β = {self.rate:g}"
+        fall = self.final_learning_rate / self.learning_rate
+        return f"β → {max(self.rate, fall**self.rate_power):.2g}" if self.rate_power else f"β = {self.rate:g}"
 
     @property
     def box(self) -> "Box":

@@ -1,5 +1,6 @@
 """Runs an experiment in its folder and writes down what it found."""
 
+import json
 import os
 import platform
 import time
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenax.experiments.base import Experiment, Outcome
-from eigenax.experiments.folder import FIGURES, REPORT, RESULT, to_json
+from eigenax.experiments.folder import FIGURES, RESULT, plain
 
 
 def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict[str, Any]:
@@ -21,9 +22,9 @@ def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict
     outcome.modes.save(folder / FILE)
     captions = _save_figures(outcome, folder)
     elapsed = time.perf_counter() - began
-    result = _result(experiment, outcome, elapsed) | {"figures": captions}
-    write_atomically(folder / RESULT, to_json(result))
-    write_atomically(folder / REPORT, write_page(folder))
+    result = plain(_result(experiment, outcome, elapsed) | {"figures": captions})
+    write_atomically(folder / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    write_page(folder, experiment, result)
     return result
 
 
@@ -52,9 +53,9 @@ def _device() -> str:
 
 def _save_figures(outcome: Outcome, folder: Path) -> dict[str, str]:
     from eigenax.report.style import to_png
-    from eigenax.training.files import write_atomically
+    from eigenax.training.files import make_folder, write_atomically
 
-    (folder / FIGURES).mkdir(exist_ok=True)
+    make_folder(folder / FIGURES)
     for name, (figure, _) in outcome.figures.items():
         write_atomically(folder / FIGURES / f"{name}.png", to_png(figure))
     return {name: caption for name, (_, caption) in outcome.figures.items()}

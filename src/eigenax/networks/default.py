@@ -14,10 +14,11 @@ from eigenax.sources.box import Box
 from eigenax.sources.mixture import Mixture
 
 
-def default_network(operator: Operator, source: Source, n: int, key: PRNGKeyArray) -> Network:
+def default_network(operator: Operator, source: Source, n: int, which: str, key: PRNGKeyArray) -> Network:
     """Block-sparse, a convolution for images and an MLP otherwise, with what operator and source ask for:
     zero at the faces of a box for differential operators, a constant first function where one is known."""
-    learned = n - 1 if operator.fixes_constants else n
+    constant = operator.fixes_constants and which == "smallest"
+    learned = n - 1 if constant else n
     if learned == 0:
         raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
     if len(source.shape) == 3:
@@ -29,4 +30,9 @@ def default_network(operator: Operator, source: Source, n: int, key: PRNGKeyArra
         network = OnInputs(ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / 3).tolist())), network)
         if operator.wants_boundary:
             network = Bounded(BoxFactor(box.low, box.high), network)
-    return WithConstant(network) if operator.fixes_constants else network
+    elif operator.wants_boundary:
+        raise ValueError(
+            f"a differential operator needs functions that vanish at the edge of the domain, and "
+            f"{type(source).__name__} names no edge; draw from a Box, or give a network that vanishes where it must"
+        )
+    return WithConstant(network) if constant else network

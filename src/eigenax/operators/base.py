@@ -126,7 +126,13 @@ class LinearCombination(Operator):
 
 def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
     """Refuse a user's function of points that returns anything but one number."""
-    returned = jax.eval_shape(function, *points)
+    try:
+        returned = jax.eval_shape(function, *points)
+    except TypeError as error:
+        raise ValueError(
+            f"{name}: the function cannot be called with {len(points)} point(s) as JAX calls it; use jax.numpy instead "
+            f"of numpy or math, and jnp.where instead of if ({str(error).splitlines()[0]})"
+        ) from error
     shape = getattr(returned, "shape", None)
     if shape != ():
         came = type(returned).__name__ if shape is None else f"shape {shape}"

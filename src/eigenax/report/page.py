@@ -3,31 +3,36 @@
 import base64
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from eigenax import __version__
-from eigenax.experiments.base import Experiment
-from eigenax.experiments.folder import FIGURES, read_experiment, read_result
+from eigenax.errors import RunError
+from eigenax.training.files import write_atomically
+
+if TYPE_CHECKING:
+    from eigenax.experiments.base import Experiment
 
 
-def write_page(folder: Path) -> str:
-    """The page of a finished run, from the files in its folder."""
-    experiment, result = read_experiment(folder), read_result(folder)
+def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -> Path:
+    """Write the page of a finished run into its folder."""
     environment = Environment(loader=PackageLoader("eigenax", "report"), autoescape=select_autoescape(["j2", "html"]))
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         version=__version__,
         summary=experiment.summary,
         settings=[(field.name, getattr(experiment, field.name)) for field in dataclasses.fields(experiment)],
         result=result,
         rows=mode_rows(result),
-        figures=[(caption, _embedded(folder / FIGURES / f"{n}.png")) for n, caption in result["figures"].items()],
+        figures=[(caption, _embedded(folder / "figures" / f"{n}.png")) for n, caption in result["figures"].items()],
         command=command(experiment),
     )
+    path = folder / "report.html"
+    write_atomically(path, page)
+    return path
 
 
-def command(experiment: Experiment) -> str:
+def command(experiment: "Experiment") -> str:
     """The command that repeats a run: its preset, its seed, and what differs from the preset."""
     words = ["eigenax", "run", experiment.name, "--preset", experiment.preset, "--seed", str(experiment.seed)]
     usual = type(experiment).with_preset(experiment.preset)
@@ -55,4 +60,6 @@ def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _embedded(path: Path) -> str:
+    if not path.is_file():
+        raise RunError(f"{path} is missing: the page shows it; run the experiment again in another folder")
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

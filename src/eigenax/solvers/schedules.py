@@ -27,17 +27,19 @@ def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.0
 
 
 def second_moment_decay(optimizer: optax.GradientTransformation) -> float | None:
-    """How much of an optimiser's second moment a step keeps, found by trying it; None if it has none.
+    """How much of an optimiser's second moment a step keeps, found by trying it; None if it has none or cannot tell.
 
     >>> round(second_moment_decay(optax.rmsprop(1e-3, decay=0.9)), 3)
     0.9
     """
-    parameter = jnp.ones(())
-    state = optimizer.init(parameter)
-    moments = []
-    for gradient in (jnp.ones(()), jnp.zeros(())):
-        _, state = optimizer.update(gradient, state, parameter)
-        moments.append(_second_moments(state))
+    parameter, moments = jnp.ones(()), []
+    try:
+        state = optimizer.init(parameter)
+        for gradient in (jnp.ones(()), jnp.zeros(())):
+            _, state = optimizer.update(gradient, state, parameter)
+            moments.append(_second_moments(state))
+    except Exception:  # made for one network's parameters, or wants more than a gradient: it cannot be tried so
+        return None
     for before, after in zip(*moments, strict=True):
         if before > 0:
             return after / before

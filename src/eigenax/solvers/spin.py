@@ -19,6 +19,8 @@ from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import Schedule, second_moment_decay
 
 Average = Literal["moments", "jacobian"]
+END_OF_TIME = 2**30
+"""A step at which any schedule has reached its last value."""
 
 
 class SpINState(NamedTuple):
@@ -62,16 +64,15 @@ class SpIN(Solver):
     def __check_init__(self):
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
-        if callable(self.rate):
-            return
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {self.rate}")
+        rate = jnp.asarray(self.rate(jnp.asarray(END_OF_TIME))).item() if callable(self.rate) else self.rate
+        if not 0 < rate <= 1:
+            raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
         decay = second_moment_decay(self.optimizer)
-        if decay is not None and 1 - decay > self.rate * (1 + 1e-3):
+        if decay is not None and 1 - decay > rate * (1 + 1e-3):
             warnings.warn(
                 f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
-                f"average (rate {self.rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
-                f"{1 - self.rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `rate`",
+                f"average (rate {rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
+                f"{1 - rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `rate`",
                 RuntimeWarning,
                 stacklevel=3,
             )

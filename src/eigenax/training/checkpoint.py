@@ -1,7 +1,9 @@
 """Checkpoints: every array a resume needs in one safetensors file, written atomically, verified when read."""
 
 import re
+import warnings
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from eigenax.training.errors import RunError
-from eigenax.training.files import pack_tensors, read_tensors, write_atomically
+from eigenax.errors import RunError
+from eigenax.training.files import make_folder, pack_tensors, read_tensors, write_atomically
 
 FORMAT = "eigenax-checkpoint-1"
 KEPT = 3
@@ -19,30 +21,32 @@ Tree = TypeVar("Tree")
 
 
 def save_checkpoint(folder: Path, step: int, state: Any, about: dict[str, Any]) -> Path:
-    """Write `state`, a tree of arrays, as the checkpoint of a step, and drop the oldest ones."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `state`, a tree of arrays, as the checkpoint of a step, and drop those that are no longer needed."""
+    make_folder(folder)
     arrays = {name: np.asarray(leaf) for name, leaf in _named(state).items()}
-    metadata = {"format": FORMAT, "about": about, "crc": _checksum(arrays)}
     path = folder / f"step-{step:09d}.safetensors"
-    write_atomically(path, pack_tensors(arrays, metadata))
-    for old in checkpoints(folder)[:-KEPT]:
-        old.unlink(missing_ok=True)
+    write_atomically(path, pack_tensors(arrays, {"format": FORMAT, "about": about, "crc": _checksum(arrays)}))
+    # A later step than this one can only be a file that was refused when the run resumed.
+    up_to_now = [other for other in checkpoints(folder) if _step(other) <= step]
+    for other in set(checkpoints(folder)) - set(up_to_now[-KEPT:]):
+        other.unlink(missing_ok=True)
     return path
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, oldest first."""
     found = [p for p in folder.glob("step-*.safetensors") if re.fullmatch(r"step-\d{9,}\.safetensors", p.name)]
-    return sorted(found, key=lambda path: int(path.stem.removeprefix("step-")))
+    return sorted(found, key=_step)
 
 
-def load_checkpoint(path: Path, like: Tree) -> tuple[Tree, dict[str, Any]]:
-    """The state in a file, in the structure of `like`, and what was saved about it."""
+def load_checkpoint(path: Path, like: Tree, accept: Callable[[dict[str, Any]], None]) -> tuple[Tree, dict[str, Any]]:
+    """The state in a file, in the structure of `like`, and what was saved about it, which `accept` may refuse."""
     arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
         raise RunError(f"{path.name} is not an eigenax checkpoint")
     if metadata.get("crc") != _checksum(arrays):
         raise RunError(f"{path.name} is damaged (its checksum does not match)")
+    accept(metadata["about"])
     expected = _named(like)
     if {k: (a.shape, str(a.dtype)) for k, a in arrays.items()} != {
         k: (a.shape, str(a.dtype)) for k, a in expected.items()
@@ -53,15 +57,33 @@ def load_checkpoint(path: Path, like: Tree) -> tuple[Tree, dict[str, Any]]:
     return eqx.combine(saved, static), metadata["about"]
 
 
-def load_newest(folder: Path, like: Tree) -> tuple[tuple[Tree, dict[str, Any]] | None, list[str]]:
-    """The newest checkpoint that is whole, or None; and why each newer one was refused."""
+def load_newest(
+    folder: Path, like: Tree, accept: Callable[[dict[str, Any]], None] = lambda about: None
+) -> tuple[Tree, dict[str, Any]] | None:
+    """The newest checkpoint that is whole and of this run, or None where there are no checkpoints at all.
+
+    Warns of each that is refused, by name. If there are some and none will do, that is an error.
+    """
     refused = []
     for path in reversed(checkpoints(folder)):
         try:
-            return load_checkpoint(path, like), refused
+            found = load_checkpoint(path, like, accept)
         except RunError as error:
             refused.append(str(error))
-    return None, refused
+            continue
+        for reason in refused:
+            warnings.warn(f"checkpoint refused: {reason}; going on from {path.name}", RuntimeWarning, stacklevel=2)
+        return found
+    if refused:
+        raise RunError(
+            f"{folder} holds no checkpoint of this run: {'; '.join(refused)}. "
+            "Choose another folder, or delete that one to start over"
+        )
+    return None
+
+
+def _step(path: Path) -> int:
+    return int(path.stem.removeprefix("step-"))
 
 
 def _named(state: Any) -> dict[str, Any]:

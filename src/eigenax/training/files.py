@@ -12,7 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from eigenax.training.errors import RunError
+from eigenax.errors import RunError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -30,6 +30,12 @@ def write_atomically(path: Path, content: bytes | str) -> None:
             with contextlib.suppress(OSError):
                 partial.unlink(missing_ok=True)
             raise
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, with all above it."""
+    with explained(path):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from eigenax.core.precision import full_precision
+from eigenax.errors import DivergedError, InterruptedRun
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
-from eigenax.training.errors import DivergedError, InterruptedRun
 from eigenax.training.interrupt import deferred_interrupt
 from eigenax.training.state import RunState
 
@@ -96,7 +96,7 @@ def train(
             )
             for callback in callbacks:
                 callback(moment)
-            if interrupt.requested and moment.step < steps:
+            if interrupt.requested:
                 raise InterruptedRun(f"stopped at step {moment.step} of {steps}", moment)
     return moment
 

@@ -70,9 +70,3 @@ def progress_track(items: Sequence[Item], label: str, *, show: bool = True) -> I
 
 def _console() -> Console:
     return Console(stderr=True)
-
-
-def notify(message: str, *, show: bool = True) -> None:
-    """One line beside the bar."""
-    if show:
-        _console().print(message, style="yellow", highlight=False)

@@ -5,8 +5,11 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from eigenax.errors import RunError
 from eigenax.training.checkpoint import load_newest, save_checkpoint
-from eigenax.training.errors import RunError
+from eigenax.training.files import make_folder
 from eigenax.training.loop import Moment
 from eigenax.training.metrics import append_metrics, rewind_metrics
 from eigenax.training.state import RunState
@@ -20,20 +23,19 @@ class Resumed(NamedTuple):
     state: RunState
     seconds: float = 0.0
     compile_seconds: float = 0.0
-    notices: tuple[str, ...] = ()
-    """What a person should know: checkpoints that were refused, and why."""
 
 
 class Session:
     """Writes metrics and checkpoints into a folder as a callback of the loop, and finds the newest checkpoint.
 
-    `settings` are what a checkpoint must agree on to be continued.
+    `settings`, plain data, are what a checkpoint must agree on to be continued, lists of numbers up to rounding.
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any]):
-        self.folder, self.settings = folder, settings
+        # Through JSON, as the saved ones will go, so that tuples compare with lists.
+        self.folder, self.settings = folder, json.loads(json.dumps(settings))
         self._saved = -float("inf")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
 
     @property
     def metrics(self) -> Path:
@@ -46,15 +48,11 @@ class Session:
         return self.folder / "checkpoints"
 
     def resume(self, fresh: RunState) -> Resumed:
-        """The newest whole checkpoint, or the fresh state."""
-        found, notices = load_newest(self.checkpoints, fresh)
-        if found is None:
-            rewind_metrics(self.metrics, -1)
-            return Resumed(fresh, notices=tuple(notices))
-        state, about = found
-        self._refuse_other_settings(about["settings"])
+        """The newest checkpoint of this run, or the fresh state where there is none yet."""
+        found = load_newest(self.checkpoints, fresh, self._accept)
+        state, about = found or (fresh, {"seconds": 0.0, "compile_seconds": 0.0})
         rewind_metrics(self.metrics, int(state.step))
-        return Resumed(state, about["seconds"], about["compile_seconds"], tuple(notices))
+        return Resumed(state, about["seconds"], about["compile_seconds"])
 
     def __call__(self, moment: Moment) -> None:
         """Log every moment, and save now and then and at the end."""
@@ -74,10 +72,18 @@ class Session:
         save_checkpoint(self.checkpoints, moment.step, moment.state, about)
         self._saved = time.monotonic()
 
-    def _refuse_other_settings(self, saved: dict[str, Any]) -> None:
-        # Through JSON, as the saved ones went, so that tuples compare with lists.
-        wanted = json.loads(json.dumps(self.settings))
-        differing = sorted(k for k in wanted.keys() | saved.keys() if wanted.get(k) != saved.get(k))
-        if differing:
-            changes = ", ".join(f"{k} was {saved.get(k)} and is {wanted.get(k)}" for k in differing)
-            raise RunError(f"{self.folder} holds another run ({changes}); choose another folder")
+    def _accept(self, about: dict[str, Any]) -> None:
+        saved, wanted = about["settings"], self.settings
+        changes = [
+            f"{name} was {saved.get(name)} and is {wanted.get(name)}"
+            for name in sorted(wanted.keys() | saved.keys())
+            if not _alike(saved.get(name), wanted.get(name))
+        ]
+        if changes:
+            raise RunError(f"{self.folder} holds another run ({', '.join(changes)})")
+
+
+def _alike(first: Any, second: Any) -> bool:
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        return np.allclose(first, second, rtol=1e-2, atol=1e-3 * np.abs(second).max(initial=0))
+    return first == second

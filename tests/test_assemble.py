@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import eigenax as ex
@@ -69,12 +70,19 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
         (
             {"operator": ex.Potential(lambda x: x)},
             ValueError,
-            r"must return one number.*it returned shape \(1,\)",
+            r"must return one real number.*it returned shape \(1,\)",
         ),
         ({"operator": ex.Potential(lambda x: jnp.log(x[0]))}, ValueError, "returned nan at x = "),
         ({"operator": ex.Kernel(lambda x, y: x[0] - y[0])}, ValueError, "not symmetric"),
         ({"operator": ex.Potential(lambda x: np.sin(x[0]))}, ValueError, "use jax.numpy instead of numpy"),
         ({"operator": ex.Potential(lambda x: x[0] if x[0] > 0 else 0.0)}, ValueError, "jnp.where instead of if"),
+        ({"operator": ex.Potential(lambda x: x[1])}, ValueError, r"reads what a point of shape \(1,\) has not"),
+        ({"operator": ex.Potential(lambda x: 1j * x[0])}, ValueError, "must return one real number"),
+        ({"seed": 1.5}, ValueError, "seed must be a whole number"),
+        ({"seed": 2**40}, ValueError, "seed must be"),
+        ({"solver": optax.adam(1e-3)}, TypeError, "solver must be an eigenax solver"),
+        ({"network": ex.MLP(3, 2, key=jax.random.key(0))}, ValueError, r"must take one point of shape \(1,\)"),
+        ({"network": lambda x: jnp.zeros(2)}, ValueError, "arrays to train"),
         ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
         ({"source": ex.Arrays(np.zeros((5, 2)))}, ValueError, "Arrays names no edge"),
         ({"network": ex.MLP(1, 3, key=jax.random.key(0))}, ValueError, r"network must return n = 2 values .* \(3,\)"),
@@ -93,6 +101,12 @@ def test_the_fastest_features_need_no_constant():
     modes = ex.solve(ex.Slowness(), ex.Clips(series), n=1, **options)
     # Beats of the fast component, cos² and the like, are as fast: the value is that of the component itself.
     np.testing.assert_allclose(modes.eigenvalues, [2 - 2 * np.cos(2 * np.pi / 3)], rtol=0.05)
+
+
+def test_points_that_are_neither_vectors_nor_images_are_refused():
+    kernel = ex.Kernel(lambda x, y: jnp.sum(x * y))
+    with pytest.raises(ValueError, match=r"points of shape \(4, 4\) are neither"):
+        ex.solve(kernel, ex.Arrays(np.zeros((5, 4, 4))), n=2, steps=1, progress=False)
 
 
 def test_one_mode_of_an_operator_that_has_a_constant_is_refused():

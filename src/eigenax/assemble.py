@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -110,6 +111,10 @@ def fit(
     for name, count in {"n": n, "steps": steps, "batch": batch, "log_every": log_every or 1}.items():
         check_count(name, count)
     check_choice("which", which, get_args(Which))
+    if not isinstance(seed, numbers.Integral) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must be a whole number of at least 0 and below 2**32; got {seed!r}")
+    if not isinstance(solver, Solver | None):
+        raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
     operator.check(source.sample(jax.random.key(seed), 256))
     if network is None:
         network = default_network(operator, source, n, which, network_key(seed))
@@ -191,6 +196,12 @@ def _check_parts(operator: Any, source: Any) -> None:
 
 
 def _check_outputs(network: Any, source: Source, n: int) -> None:
-    shape = jax.eval_shape(network, jax.ShapeDtypeStruct(source.shape, jnp.zeros(()).dtype)).shape
+    try:
+        shape = jax.eval_shape(network, jax.ShapeDtypeStruct(source.shape, jnp.zeros(()).dtype)).shape
+    except TypeError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"network must take one point of shape {source.shape}; it does not: {reason}") from error
+    if not jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)):
+        raise ValueError("network must be an equinox module with arrays to train; this one has none")
     if shape != (n,):
         raise ValueError(f"network must return n = {n} values for a point of shape {source.shape}; it returns {shape}")

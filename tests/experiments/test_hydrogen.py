@@ -45,6 +45,7 @@ def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_
     assert read_experiment(tmp_path / "run") == small
 
 
+@pytest.mark.filterwarnings("ignore:the optimiser's second moment")
 @pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
 def test_the_optimiser_remembers_as_long_as_the_settings_say(optimizer):
     solver = Hydrogen(optimizer=optimizer, decay=0.97).solver()

@@ -204,6 +204,12 @@ def test_rate_follows_the_learning_rate_more_slowly_and_stops_at_its_floor():
 
 
 @pytest.mark.usefixtures("as_user")
+def test_a_learning_rate_is_no_optimiser():
+    with pytest.raises(TypeError, match="optimizer must be an optax optimiser"):
+        ex.SpIN(1e-3)
+
+
+@pytest.mark.usefixtures("as_user")
 @pytest.mark.parametrize("bad", [{"average": "mean"}, {"rate": 0.0}, {"rate": 1.5}])
 def test_settings_that_make_no_sense_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

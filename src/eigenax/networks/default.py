@@ -1,6 +1,5 @@
 """The network that `solve` takes when none is given."""
 
-import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
@@ -21,10 +20,15 @@ def default_network(operator: Operator, source: Source, n: int, which: str, key:
     learned = n - 1 if constant else n
     if learned == 0:
         raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+    if len(source.shape) not in {1, 3}:
+        raise ValueError(
+            f"points of shape {source.shape} are neither vectors (d,) nor images (channels, height, width); "
+            "flatten them, add an axis, or give a network"
+        )
     if len(source.shape) == 3:
         network: Network = Conv(source.shape, learned, key=key)
     else:
-        network = MLP(int(np.prod(source.shape)), learned, activation="tanh", key=key)
+        network = MLP(source.shape[0], learned, activation="tanh", key=key)
     box = source.box if isinstance(source, Mixture) else source
     if isinstance(box, Box):
         network = OnInputs(ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / 3).tolist())), network)

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch, Pairs, Points
@@ -134,12 +135,20 @@ def check_returns_number(name: str, function: Callable, *points: Float[Array, ".
             f"of numpy or math, and jnp.where instead of if ({str(error).splitlines()[0]})"
         ) from error
     shape = getattr(returned, "shape", None)
-    if shape != ():
-        came = type(returned).__name__ if shape is None else f"shape {shape}"
+    if shape != () or jnp.issubdtype(returned.dtype, jnp.complexfloating):
+        came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
         raise ValueError(
-            f"{name}: the function must return one number, shape (), for a point of shape {points[0].shape}; "
+            f"{name}: the function must return one real number, shape (), for a point of shape {points[0].shape}; "
             f"it returned {came}. Sum or index its result"
         )
+    try:
+        function(*(np.asarray(point) for point in points))
+    except IndexError as error:  # JAX itself would quietly take the last entry instead
+        raise ValueError(
+            f"{name}: the function reads what a point of shape {points[0].shape} has not: {error}"
+        ) from error
+    except Exception:  # written for JAX arrays alone, which is fine
+        return
 
 
 def _terms(operator: Operator) -> tuple[tuple[float, Operator], ...]:

@@ -62,6 +62,8 @@ class SpIN(Solver):
     rescale: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
+        if not isinstance(self.optimizer, optax.GradientTransformation):
+            raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {self.optimizer!r}")
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
         rate = jnp.asarray(self.rate(jnp.asarray(END_OF_TIME))).item() if callable(self.rate) else self.rate

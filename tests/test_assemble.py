@@ -22,6 +22,13 @@ def test_the_oscillator_with_nothing_chosen():
     np.testing.assert_allclose(modes(x)[:, 0], ground, atol=0.05)
 
 
+@pytest.mark.parametrize(("n", "length"), [(1, 1.0), (7, 10.0), (12, 1.0)])
+def test_many_modes_of_one_variable_with_nothing_chosen(n, length):
+    modes = ex.solve(-ex.Laplacian(), ex.Box(0, length), n, steps=2000, progress=False)
+    exact = (np.pi * np.arange(1, n + 1) / length) ** 2
+    assert (np.abs(modes.eigenvalues / exact - 1)).mean() < 0.03
+
+
 def test_the_largest_eigenvalues_of_a_kernel_come_in_descending_order():
     # Under the uniform distribution on [-1, 1], E[x²] = 1/3: the functions 1 and √3 x have eigenvalues 2 and 1.
     kernel = ex.Kernel(lambda x, y: 2 + 3 * x[0] * y[0])
@@ -53,6 +60,20 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
     assert (first.eigenvalues != other.eigenvalues).all()
 
 
+class Flat(ex.Operator):
+    def apply(self, function, batch, u):
+        return u.sum(1)
+
+
+class Bare(ex.Source):
+    @property
+    def shape(self):
+        return (1,)
+
+    def sample(self, key, size):
+        return jnp.zeros((size, 1))
+
+
 @pytest.mark.usefixtures("as_user")
 @pytest.mark.parametrize(
     ("change", "error", "message"),
@@ -64,6 +85,12 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
         ({"samples": 0}, ValueError, "samples must be"),
         ({"which": "lowest"}, ValueError, "which must be 'smallest' or 'largest'; got 'lowest'"),
         ({"finish": "none"}, ValueError, "finish must be"),
+        ({"n": 9, "batch": 8}, ValueError, "batch must have at least n = 9 points.* got 8"),
+        ({"callbacks": print}, TypeError, r"callbacks must be a sequence of functions, such as \[print\]"),
+        ({"operator": ex.Laplacian()}, ValueError, "no smallest eigenvalue.*Write -Laplacian"),
+        ({"operator": oscillator(), "which": "largest"}, ValueError, "no largest eigenvalue"),
+        ({"operator": Flat()}, ValueError, r"Flat.apply must return K u with the shape of u, \(256, 2\)"),
+        ({"source": Bare()}, TypeError, "Bare.sample must return Points"),
         ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
         ({"source": jnp.zeros((5, 2))}, TypeError, "source must be an eigenax source"),
         ({"operator": ex.Slowness()}, TypeError, "Slowness needs a source of successive points"),

@@ -1,5 +1,6 @@
 """Modes: values, shapes, sign, and files that come back the same."""
 
+import dataclasses
 import json
 
 import equinox as eqx
@@ -40,6 +41,27 @@ def test_points_in_any_arrangement_give_values_of_all_modes(modes):
     np.testing.assert_allclose(modes(np.asarray(x).reshape(3, 4, 2)), values.reshape(3, 4, 3), atol=1e-4)
     with pytest.raises(ValueError, match=r"shape of a point, \(2,\); got \(4, 3\)"):
         modes(jnp.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("distance", [1.5, 3.0, 100.0])
+def test_far_outside_the_box_modes_are_zero(modes, distance):
+    np.testing.assert_array_equal(modes(distance * np.array(BOX.high)), 0)
+
+
+def test_a_table_shows_residuals_and_marks_what_has_not_converged(modes):
+    rows = str(modes).splitlines()
+    assert rows[0].split() == ["mode", "eigenvalue", "±", "std.", "err", "residual"]
+    assert f"{modes.eigenvalues[0]:.6g}" in rows[1]
+    assert rows[1].endswith("*")
+    assert "more steps" in rows[-1]
+    settled = dataclasses.replace(modes, residuals=np.full(3, 1e-6))
+    assert "*" not in str(settled)
+
+
+def test_points_on_a_line_need_their_axis():
+    line = ex.measure(ex.MLP(1, 1, key=jax.random.key(0)), ex.Potential(lambda x: x[0]), ex.Box(0, 1), samples=512)
+    with pytest.raises(ValueError, match=r"give x\[:, None\]"):
+        line(np.linspace(0, 1, 5))
 
 
 def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):

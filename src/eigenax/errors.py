@@ -10,6 +10,10 @@ class RunError(RuntimeError):
     """A run that cannot begin, go on or be read; the message says why and what to do."""
 
 
+class SingularMomentsError(RunError):
+    """Σ of the learned functions has no Cholesky factor: some are combinations of others, or not finite."""
+
+
 class StoppedError(RunError):
     """Training that ended early, with the last good moment kept in `moment`."""
 

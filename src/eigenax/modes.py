@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Real
+from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from eigenax import serialisation
 from eigenax.core.precision import full_precision
@@ -56,7 +56,8 @@ class Modes(eqx.Module):
         points = jnp.asarray(x, float)
         axes = points.ndim - len(self.shape)
         if axes < 0 or points.shape[axes:] != self.shape:
-            raise ValueError(f"x must end in the shape of a point, {self.shape}; got {points.shape}")
+            hint = "; for points on a line give x[:, None]" if self.shape == (1,) else ""
+            raise ValueError(f"x must end in the shape of a point, {self.shape}; got {points.shape}{hint}")
         flat = points.reshape(-1, *self.shape)
         with full_precision():
             return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
@@ -67,13 +68,44 @@ class Modes(eqx.Module):
         try:
             description = serialisation.encode(self, arrays)
         except TypeError as error:
-            raise RunError(f"these modes cannot be saved: {error}; use a network of eigenax.networks") from error
+            raise RunError(
+                f"these modes cannot be saved: {error}; use a network of eigenax, or write modes.network "
+                "with equinox.tree_serialise_leaves and modes.coefficients yourself"
+            ) from error
         write_atomically(Path(path), pack_tensors(arrays, {"format": FORMAT, "modes": description}))
 
     def __repr__(self) -> str:
         rows = zip(self.eigenvalues, self.standard_errors, strict=True)
         values = ", ".join(f"{value:.6g} ± {error:.1g}" for value, error in rows)
         return f"Modes(n={self.n}, which={self.which!r}, eigenvalues=[{values}])"
+
+    def __str__(self) -> str:
+        """A table; a star marks eigenvalues that may be further off than their standard errors say."""
+        largest = np.abs(self.eigenvalues).max()
+        rows = [
+            f"{k + 1:4d}  {_rounded(value, largest):>12s}  {error:10.1g}  {rest:8.1g}{'  *' if star else ''}"
+            for k, (value, error, rest, star) in enumerate(
+                zip(self.eigenvalues, self.standard_errors, self.residuals, self.unconverged, strict=True)
+            )
+        ]
+        notes = ["* may be further off than the error says: train for more steps"] if self.unconverged.any() else []
+        return "\n".join([f"mode  {'eigenvalue':>12s}  {'± std. err':>10s}  residual", *rows, *notes])
+
+    @property
+    def unconverged(self) -> Bool[np.ndarray, " n"]:
+        """Where residual²/gap, which bounds the distance to an exact eigenvalue, exceeds 1 % of it and 3 errors.
+
+        The gap is the distance to the nearest other eigenvalue that is not within a residual of this one.
+        """
+        distances = np.abs(self.eigenvalues[:, None] - self.eigenvalues)
+        gaps = np.where(distances > self.residuals[:, None], distances, np.inf).min(1)
+        bound = np.minimum(self.residuals, self.residuals**2 / gaps)
+        return bound > np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors)
+
+
+def _rounded(value: float, largest: float) -> str:
+    """Six digits, and zero for what is zero up to rounding."""
+    return f"{value:.6g}" if abs(value) > 1e-9 * largest else "0"
 
 
 @eqx.filter_jit
@@ -88,7 +120,8 @@ def load(path: str | PathLike[str]) -> Modes:
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     if not file.exists():
-        raise RunError(f"there are no modes at {file}; if the run is unfinished, `eigenax resume` it")
+        why = "the run is unfinished, `eigenax resume` it" if Path(path).is_dir() else "no such file"
+        raise RunError(f"there are no modes at {file}: {why}")
     arrays, metadata = read_tensors(file)
     if metadata.get("format") != FORMAT:
         raise RunError(f"{file} does not hold eigenax modes")

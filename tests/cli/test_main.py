@@ -1,6 +1,7 @@
 """The command line: help at once, one sentence for wrong input, and nothing already there is lost."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from eigenax.cli.main import main
+from eigenax.training.files import locked
 
 SMALL = ["--steps", "40", "--batch", "32", "--width", "16", "--depth", "2", "--samples", "2048", "--n", "4", "--quiet"]
 
@@ -158,8 +160,16 @@ def test_report_and_resume_of_a_finished_run(finished, capsys):
 
 def test_functions_that_died_are_one_sentence(tmp_path, capsys):
     narrow = ["--width", "2", "--depth", "1", "--sparsity", "none", "--samples", "512", "--quiet"]
-    words = ["run", "hydrogen", "--steps", "2", "--gauge", "0", "--average", "moments", *narrow]
-    sentence(capsys, [*words, "--rate", "1", "--rate-power", "0", "--out", tmp_path / "run"], code=1)
+    words = ["run", "hydrogen", "--steps", "2", *narrow, "--out", tmp_path / "run"]
+    assert "not positive definite" in sentence(capsys, words, code=1)
+
+
+def test_a_run_that_is_still_going_is_not_resumed(finished, tmp_path, capsys):
+    folder, _ = finished
+    shutil.copy(folder / "settings.toml", tmp_path)
+    with locked(tmp_path):
+        assert "another process is training there" in sentence(capsys, ["resume", tmp_path, "--quiet"])
+    assert exit_code(["resume", tmp_path, "--quiet"]) == 0
 
 
 def test_settings_that_were_edited_badly_are_refused(finished, tmp_path, capsys):
@@ -169,6 +179,10 @@ def test_settings_that_were_edited_badly_are_refused(finished, tmp_path, capsys)
         (original.replace("n = 4", "n = 0"), "--n must be at least 1"),
         (original + "colour = 3\n", "colour"),
         ("n = = 3", "cannot be used"),
+        (original.replace("n = 4", 'n = "four"'), "n must be of type int; got 'four'"),
+        (original.replace("n = 4", "n = 4.5"), "n must be of type int; got 4.5"),
+        (original.replace('"moments"', '"medians"'), "average must be one of moments, jacobian; got 'medians'"),
+        (original.replace("rescale = true", "rescale = 1"), "rescale must be of type bool"),
         (original.replace('"hydrogen"', '"helium"'), "unknown experiment 'helium'"),
     ]:
         (tmp_path / "settings.toml").write_text(edited)
@@ -195,12 +209,13 @@ def test_a_run_that_diverges_says_what_to_change(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
-def test_ctrl_c_saves_and_says_how_to_resume(tmp_path):
+@pytest.mark.parametrize("moment", ["settings.toml", "metrics.jsonl", "checkpoints/step-*.safetensors"])
+def test_ctrl_c_at_any_moment_is_one_sentence_that_says_how_to_resume(moment, tmp_path):
     words = ["run", "hydrogen", *SMALL, "--steps", "200000", "--out", str(tmp_path / "run")]
     process = subprocess.Popen(
         [sys.executable, "-m", "eigenax.cli.main", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while not any((tmp_path / "run").glob("checkpoints/step-*.safetensors")):
+    while not any((tmp_path / "run").glob(moment)):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=0.05)
     process.send_signal(signal.SIGINT)

@@ -5,7 +5,8 @@ import pytest
 import scipy.linalg
 
 from eigenax.core.averages import moving_average
-from eigenax.core.ritz import SingularMomentsError, combine
+from eigenax.core.ritz import combine
+from eigenax.errors import SingularMomentsError
 
 
 def moments(seed=0, size=5):

@@ -29,7 +29,13 @@ def test_four_states_to_two_percent(tmp_path):
 def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_path):
     paper = Hydrogen.with_preset("paper")
     assert (paper.n, paper.batch, paper.width, paper.depth) == (9, 128, 128, 4)
-    assert (paper.half_width, paper.step, paper.rate, paper.decay, paper.learning_rate) == (50, 0.1, 0.01, 0.999, 1e-5)
+    assert (paper.half_width, paper.epsilon, paper.rate, paper.decay, paper.learning_rate) == (
+        50,
+        0.1,
+        0.01,
+        0.999,
+        1e-5,
+    )
     assert (paper.average, paper.sparsity, paper.activation, paper.optimizer) == (
         "jacobian",
         "paper",

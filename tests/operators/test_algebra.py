@@ -96,6 +96,19 @@ def test_combinations_want_what_any_part_wants_and_fix_what_all_fix():
     assert (-potential).acts_on is ex.Points
 
 
+def test_the_unbounded_side_follows_the_sign_of_the_laplacian():
+    assert ex.Laplacian().unbounded == -1
+    assert (-0.5 * ex.Laplacian() + ex.Potential(lambda x: x[0])).unbounded == 1
+    assert (2 * ex.Laplacian() - ex.Laplacian()).unbounded == 0
+    assert ex.Potential(lambda x: x[0]).unbounded == 0
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf")])
+def test_factors_must_be_finite(factor):
+    with pytest.raises(ValueError, match="finite number"):
+        factor * ex.Laplacian()
+
+
 def test_checks_reach_every_part():
     batch = ex.Points(jnp.ones((3, 2)), jnp.ones(3))
     with pytest.raises(ValueError, match="Potential"):

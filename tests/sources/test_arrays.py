@@ -57,3 +57,11 @@ def test_data_must_be_rows_of_points(data, shape):
 def test_data_must_be_finite(bad):
     with pytest.raises(ValueError, match="NaN or infinity"):
         ex.Arrays(NUMBERED.at[2, 1].set(bad))
+
+
+@pytest.mark.usefixtures("as_user")
+def test_data_must_be_real_numbers():
+    with pytest.raises(ValueError, match="data must be real; got complex"):
+        ex.Arrays(np.ones((3, 2)) * 1j)
+    with pytest.raises(ValueError, match="data must be an array of numbers"):
+        ex.Arrays(np.array([["a"], ["b"]]))

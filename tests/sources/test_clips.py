@@ -72,3 +72,9 @@ def test_a_series_must_hold_a_clip(series, shape):
 def test_a_series_must_be_finite(bad):
     with pytest.raises(ValueError, match="NaN or infinity"):
         ex.Clips(TIME.at[4, 0].set(bad))
+
+
+@pytest.mark.usefixtures("as_user")
+def test_length_must_be_a_whole_number():
+    with pytest.raises(ValueError, match="length must be a whole number"):
+        ex.Clips(np.ones((30, 2)), length=2.5)

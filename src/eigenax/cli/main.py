@@ -1,11 +1,15 @@
 """`eigenax`: list, run, resume, report. Heavy imports wait until a command needs them."""
 
+import contextlib
 import dataclasses
 import inspect
 import itertools
+import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,19 +46,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _guarded(command: Any, words: list[str]) -> int:
     """Run a command, with one sentence instead of a traceback for whatever a user can cause."""
-    from eigenax.errors import DivergedError, InterruptedRun, RunError
+    from eigenax.errors import DivergedError, InterruptedRun, RunError, SingularMomentsError
 
     warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
+    with _ending_on_interrupt("stopped"):
+        try:
+            return command(words)
+        except InterruptedRun as stop:
+            return _fail(str(stop), 130)
+        except (DivergedError, SingularMomentsError) as error:
+            return _fail(str(error), 1)
+        except RunError as error:
+            return _fail(str(error))
+
+
+@contextlib.contextmanager
+def _ending_on_interrupt(message: str) -> Iterator[None]:
+    """Let Ctrl-C end the program at once with one sentence; files are whole or absent whenever that happens.
+
+    An exception instead could come up inside an import or a compiler, which do not survive it. While training, the
+    loop has its own answer.
+    """
+
+    def end(signum, frame):
+        restore_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+        os.write(2, f"{restore_cursor}\neigenax: {message}\n".encode())
+        os._exit(130)
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, end)
     try:
-        return command(words)
-    except InterruptedRun as stop:
-        return _fail(str(stop), 130)
-    except KeyboardInterrupt:
-        return _fail("stopped", 130)
-    except DivergedError as error:
-        return _fail(str(error), 1)
-    except RunError as error:
-        return _fail(str(error))
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _list(words: list[str]) -> int:
@@ -110,12 +136,12 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
     from eigenax.errors import DivergedError, InterruptedRun
     from eigenax.experiments.runner import execute
 
+    go_on = f"go on with `eigenax resume {folder}`"
     try:
-        result = execute(experiment, folder, progress=not quiet)
+        with _ending_on_interrupt(f"stopped; {go_on}"):
+            result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
-        raise InterruptedRun(f"{stop}; go on with `eigenax resume {folder}`", stop.moment) from None
-    except KeyboardInterrupt:
-        return _fail(f"stopped; go on with `eigenax resume {folder}`", 130)
+        raise InterruptedRun(f"{stop}; {go_on}", stop.moment) from None
     except DivergedError as error:
         raise DivergedError(f"{error}, in {folder}", error.moment) from None
     return _show(folder, result)

@@ -12,6 +12,8 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
 HIGHEST = jax.lax.Precision.HIGHEST
+ROUNDING = 10
+"""Many random functions of one variable have a Σ that is singular in float32, although no two of them are equal."""
 
 
 class Quotient(NamedTuple):
@@ -35,9 +37,11 @@ def second_moment(
 def quotient(sigma: Float[Array, "k k"], pi: Float[Array, "k k"]) -> Quotient:
     """Λ = L⁻¹ Π L⁻ᵀ with Σ = L Lᵀ. Its leading block depends on the first functions alone (claim 1).
 
-    A Σ that is not positive definite gives NaN, which the caller must look for.
+    Functions so alike that rounding cannot tell them apart are kept apart by a diagonal raised by `ROUNDING` units
+    in the last place. A Σ that is not positive definite even so gives NaN, which the caller must look for.
     """
-    cholesky = jnp.linalg.cholesky(sigma)
+    raised = jnp.diag(sigma) * (1 + ROUNDING * jnp.finfo(sigma.dtype).eps)
+    cholesky = jnp.linalg.cholesky(jnp.where(jnp.eye(len(sigma), dtype=bool), raised, sigma))
     half = solve_triangular(cholesky, pi, lower=True)
     return Quotient(cholesky, solve_triangular(cholesky, half.T, lower=True).T)
 

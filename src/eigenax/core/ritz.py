@@ -6,13 +6,9 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from eigenax.errors import RunError
+from eigenax.errors import SingularMomentsError
 
 Finish = Literal["rotate", "triangular"]
-
-
-class SingularMomentsError(RunError):
-    """Σ has no Cholesky factor: some functions are combinations of others, or not finite."""
 
 
 class Combination(NamedTuple):

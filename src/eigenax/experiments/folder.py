@@ -5,7 +5,7 @@ import json
 import math
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from eigenax.errors import RunError
 from eigenax.experiments import find_experiment
@@ -57,11 +57,27 @@ def read_experiment(folder: Path) -> Experiment:
     try:
         settings = tomllib.loads(path.read_text())
         cls = find_experiment(settings.pop("experiment"))
+        _check_types(cls, settings)
         experiment = cls(**settings)
         experiment.check()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
     return experiment
+
+
+def _check_types(cls: type[Experiment], settings: dict[str, Any]) -> None:
+    """Settings that somebody edited must be of the kind that the command line would have made of them."""
+    hints = get_type_hints(cls)
+    for name, value in settings.items():
+        expected = hints.get(name)
+        choices = get_args(expected)
+        if expected is None:
+            raise ValueError(f"there is no setting {name!r}")
+        if choices and value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not choices and not (type(value) is expected or (expected is float and whole)):
+            raise ValueError(f"{name} must be of type {expected.__name__}; got {value!r}")
 
 
 def read_result(folder: Path) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Hydrogen(Experiment):
     """Block sparsity: the paper's formula, the same with the last layer isolated per mode, or none."""
     laplacian: Literal["forward", "exact", "finite-difference"] = "forward"
     """How ∇² is taken during training; results are always measured with the exact one."""
-    step: float = 0.1
+    epsilon: float = 0.1
     """ε of the finite differences."""
     optimizer: Literal["adam", "rmsprop"] = "adam"
     """Which optax optimiser takes the gradients."""
@@ -97,7 +97,7 @@ class Hydrogen(Experiment):
     gauge: float = 0.1
     """Pull of the raw functions towards the orthonormal ones."""
     rescale: bool = True
-    """Give each mode its plain residual."""
+    """Give each mode its residual relative to the size of K v."""
     finish: Literal["rotate", "triangular"] = "rotate"
     """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
     samples: int = 2**17
@@ -108,7 +108,7 @@ class Hydrogen(Experiment):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
-        for name in ("half_width", "step", "learning_rate", "final_learning_rate", "rate"):
+        for name in ("half_width", "epsilon", "learning_rate", "final_learning_rate", "rate"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"--{name.replace('_', '-')} must be positive; got {getattr(self, name)}")
         for name in ("batch", "width", "depth", "samples"):
@@ -140,7 +140,7 @@ class Hydrogen(Experiment):
         from eigenax.operators.laplacian import Laplacian
         from eigenax.operators.potential import Potential
 
-        return -Laplacian(laplacian, self.step) + Potential(coulomb)
+        return -Laplacian(laplacian, self.epsilon) + Potential(coulomb)
 
     def source(self, sampling: str) -> "Source":
         """Uniform points, or the mixture with radial parts around the nucleus."""

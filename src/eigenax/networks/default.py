@@ -25,13 +25,16 @@ def default_network(operator: Operator, source: Source, n: int, which: str, key:
             f"points of shape {source.shape} are neither vectors (d,) nor images (channels, height, width); "
             "flatten them, add an axis, or give a network"
         )
+    box = source.box if isinstance(source, Mixture) else source
     if len(source.shape) == 3:
         network: Network = Conv(source.shape, learned, key=key)
     else:
-        network = MLP(source.shape[0], learned, activation="tanh", key=key)
-    box = source.box if isinstance(source, Mixture) else source
+        network = MLP(source.shape[0], learned, activation="sin" if isinstance(box, Box) else "tanh", key=key)
     if isinstance(box, Box):
-        network = OnInputs(ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / 3).tolist())), network)
+        # n modes of a box have about n^(1/d) zeros along each axis, and the network should begin as lively as that.
+        radians = max(3.0, 0.9 * n ** (1 / len(box.low)))
+        inputs = ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / radians).tolist()))
+        network = OnInputs(inputs, network)
         if operator.wants_boundary:
             network = Bounded(BoxFactor(box.low, box.high), network)
     elif operator.wants_boundary:

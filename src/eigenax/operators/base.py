@@ -1,5 +1,6 @@
 """The operator: something that takes functions to functions, and can be added, subtracted and scaled."""
 
+import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable
@@ -41,6 +42,8 @@ class Operator(eqx.Module):
     """Whether functions must vanish at the edge of a box for the operator to be symmetric there."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
+    unbounded: ClassVar[int] = 0
+    """−1 where eigenvalues have no lower bound, +1 where they have no upper one, 0 where neither is known."""
     __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
 
     @abstractmethod
@@ -63,6 +66,8 @@ class Operator(eqx.Module):
     def __mul__(self, factor: numbers.Real | float) -> "Operator":
         if not isinstance(factor, numbers.Real):
             return NotImplemented
+        if not math.isfinite(factor):
+            raise ValueError(f"an operator can be multiplied by a finite number; got {factor}")
         return LinearCombination(tuple((float(factor) * f, term) for f, term in _terms(self)))
 
     def __sub__(self, other: "Operator") -> "Operator":
@@ -106,10 +111,18 @@ class LinearCombination(Operator):
         """Whether all terms do."""
         return all(operator.fixes_constants for operator in self.operators)
 
+    @property
+    def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """As its unbounded terms are, where they agree."""
+        sides = {int(math.copysign(o.unbounded, f * o.unbounded)) for f, o in self._terms() if f * o.unbounded}
+        return sides.pop() if len(sides) == 1 else 0
+
+    def _terms(self) -> tuple[tuple[float, Operator], ...]:
+        return tuple(zip(self.factors, self.operators, strict=True))
+
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The sum of the terms' factor times K u."""
-        terms = zip(self.factors, self.operators, strict=True)
-        first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in terms)
+        first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in self._terms())
         return sum(rest, start=first)
 
     def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
@@ -123,6 +136,15 @@ class LinearCombination(Operator):
         """Check every term."""
         for operator in self.operators:
             operator.check(batch)
+
+
+def applied(operator: Operator, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    """K u, refused by name if it does not have the shape of u."""
+    ku = operator.apply(function, batch, u)
+    if jnp.shape(ku) != u.shape:
+        name = type(operator.operators[0] if isinstance(operator, LinearCombination) else operator).__name__
+        raise ValueError(f"{name}.apply must return K u with the shape of u, {u.shape}; it returned {jnp.shape(ku)}")
+    return ku
 
 
 def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
@@ -153,5 +175,5 @@ def check_returns_number(name: str, function: Callable, *points: Float[Array, ".
 
 def _terms(operator: Operator) -> tuple[tuple[float, Operator], ...]:
     if isinstance(operator, LinearCombination):
-        return tuple(zip(operator.factors, operator.operators, strict=True))
+        return operator._terms()
     return ((1.0, operator),)

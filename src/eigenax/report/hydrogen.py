@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.linalg import orthogonal_procrustes
 
 from eigenax.baselines.grid import GridModes
 from eigenax.evaluation.hydrogen import energies
-from eigenax.evaluation.scores import relative_errors
+from eigenax.evaluation.scores import degenerate_blocks, relative_errors
 from eigenax.modes import Modes
 from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
 from eigenax.sources.box import Box
@@ -43,18 +44,18 @@ def draw(panels: Panels) -> dict[str, tuple[Figure, str]]:
         letters = iter("abcdefgh")
         for strip, (title, images) in zip(strips, rows, strict=False):
             _draw_row(strip, f"({next(letters)}) {title}", images[:SHOWN])
-        left, right = strips[-1].subplots(1, 2)
         if panels.uncorrected_metrics is None:
-            _draw_eigenvalues(left, f"({next(letters)}) eigenvalues in training", panels.metrics)
-            _draw_errors(right, f"({next(letters)}) their relative errors", panels.metrics)
+            title = f"({next(letters)}) relative errors of the eigenvalues in training"
+            _draw_errors(strips[-1].subplots(), title, panels.metrics)
         else:
+            left, right = strips[-1].subplots(1, 2)
             _draw_eigenvalues(left, f"({next(letters)}) eigenvalues, β = 1", panels.uncorrected_metrics)
             _draw_eigenvalues(right, f"({next(letters)}) eigenvalues, {panels.label}", panels.metrics)
     window = _window(panels)
     caption = (
         f"Modes in the window ±{window:g} of a box ±{panels.box.high[0]:g} (red positive, blue negative), and Rayleigh "
-        "quotients of the training batches, averaged between log points; grey lines are the closed form. Modes of "
-        "one degenerate shell may be rotated among themselves."
+        "quotients of the training batches, averaged between log points; grey lines are the closed form. Learned modes "
+        "of one degenerate shell are rotated among themselves to match the grid's."
     )
     return {"hydrogen": (figure, caption)}
 
@@ -63,8 +64,8 @@ def _mode_rows(panels: Panels) -> list[tuple[str, Float[np.ndarray, "n p p"]]]:
     points = panels.grid.vectors.shape[-1]
     rows = [(f"sparse eigensolver on a {points}×{points} grid", _crop(panels))]
     if panels.uncorrected is not None:
-        rows.append(("learned without bias correction, β = 1", _images(panels.uncorrected, _window(panels))))
-    rows.append((f"learned, {panels.label}", _images(panels.learned, _window(panels))))
+        rows.append(("learned without bias correction, β = 1", _images(panels, panels.uncorrected)))
+    rows.append((f"learned, {panels.label}", _images(panels, panels.learned)))
     return rows
 
 
@@ -74,10 +75,24 @@ def _window(panels: Panels) -> float:
     return min(panels.box.high[0], 8.0 * (2 * shell + 1))
 
 
-def _images(modes: Modes, window: float) -> Float[np.ndarray, "n p p"]:
-    line = np.linspace(-window, window, PIXELS)
-    points = np.stack(np.meshgrid(line, line, indexing="ij"), -1)
-    return np.moveaxis(np.asarray(modes(points)), -1, 0)
+def _images(panels: Panels, modes: Modes) -> Float[np.ndarray, "n p p"]:
+    window = _window(panels)
+    values = np.asarray(modes(_square(np.linspace(-window, window, PIXELS))))
+    return np.moveaxis(values @ _onto_grid(panels, modes), -1, 0)
+
+
+def _onto_grid(panels: Panels, modes: Modes) -> Float[np.ndarray, "n n"]:
+    """The rotation inside each degenerate shell that brings learned modes closest to those of the grid."""
+    line = np.linspace(panels.box.low[0], panels.box.high[0], panels.grid.vectors.shape[-1] + 2)[1:-1]
+    overlaps = np.tensordot(np.asarray(modes(_square(line)), float), panels.grid.vectors, ((0, 1), (1, 2)))
+    rotation = np.zeros_like(overlaps)
+    for shell in degenerate_blocks(energies(modes.n)):
+        rotation[shell, shell] = orthogonal_procrustes(np.eye(shell.stop - shell.start), overlaps[shell, shell])[0]
+    return rotation
+
+
+def _square(line: Float[np.ndarray, " p"]) -> Float[np.ndarray, "p p 2"]:
+    return np.stack(np.meshgrid(line, line, indexing="ij"), -1)
 
 
 def _crop(panels: Panels) -> Float[np.ndarray, "n p p"]:

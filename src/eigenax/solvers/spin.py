@@ -14,7 +14,7 @@ from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import Quotient, masked_gradient_of_moments, quotient, residual, second_moment
 from eigenax.networks.base import is_separate
-from eigenax.operators.base import Operator
+from eigenax.operators.base import Operator, applied
 from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import Schedule, second_moment_decay
 
@@ -49,8 +49,9 @@ class SpIN(Solver):
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian
     as the paper does, for k² backward passes. `rate` is the paper's β, a number (1 is no correction) or a
-    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function its
-    plain residual instead of residual / L_kk: both keep Σ well conditioned and change no eigenfunction.
+    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function
+    its residual relative to K v_k instead of residual / L_kk, so that neither the unit of the operator nor the spread
+    of its spectrum matters. Both keep Σ well conditioned and change no eigenfunction.
 
     >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
     """
@@ -93,7 +94,7 @@ class SpIN(Solver):
     def step(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
         """One update of the averages, then of the network."""
         u, pullback = _evaluate(state.network, batch)
-        ku = operator.apply(state.network, batch, u)
+        ku = applied(operator, state.network, batch, u)
         weights = batch.weights
         sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
         rate = jnp.asarray(self.rate(state.step) if callable(self.rate) else self.rate, u.dtype)
@@ -118,8 +119,7 @@ class SpIN(Solver):
 
     def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient) -> Float[Array, "b k"]:
         v, r = residual(u, ku, now)
-        if not self.rescale:
-            r = r / jnp.diag(now.cholesky)
+        r = r / (_size(now) if self.rescale else jnp.diag(now.cholesky))
         return weights[:, None] * (r + self.gauge * (u - v)) / u.shape[0]
 
     def _averaged_gradient(
@@ -128,12 +128,21 @@ class SpIN(Solver):
         """Equation 17 with the batch's Π and its Jacobian, and the averages of Σ and its Jacobian."""
         by_sigma, by_pi = masked_gradient_of_moments(now)
         if self.rescale:
-            scale = jnp.diag(now.cholesky)
+            scale = jnp.diag(now.cholesky) / _size(now)
             by_sigma, by_pi = by_sigma * scale, by_pi * scale
         v, _ = residual(u, ku, now)
         cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
         contract = jac.contract_separate if separate else jac.contract
         return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
+
+
+def _size(now: Quotient) -> Float[Array, " k"]:
+    """‖K v_k‖ inside the span of the functions, with a floor for those of eigenvalue near zero.
+
+    From Λ, which averages can be had of: a norm taken on the batch itself would go up and down with the residual.
+    """
+    size = jnp.linalg.norm(now.matrix, axis=0)
+    return size + 0.2 * size.max() + jnp.finfo(size.dtype).tiny
 
 
 def _evaluate(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Any]:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.core.batch import Points
-from eigenax.sources.base import Source
+from eigenax.sources.base import Source, as_real
 
 
 class Arrays(Source):
@@ -18,11 +18,9 @@ class Arrays(Source):
     data: Float[Array, "rows ..."]
 
     def __init__(self, data: Real[ArrayLike, "rows ..."]):
-        self.data = jnp.asarray(data, float)
+        self.data = as_real("data", data)
         if self.data.ndim < 2 or len(self.data) == 0:
             raise ValueError(f"data must be an array of points (rows, …); got shape {self.data.shape}")
-        if not bool(jnp.isfinite(self.data).all()):
-            raise ValueError("data contains NaN or infinity; drop or fill those rows")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from eigenax.core.batch import Batch, Pairs, Points
 
@@ -24,6 +25,20 @@ class Source(eqx.Module):
     @abstractmethod
     def sample(self, key: PRNGKeyArray, size: int) -> Batch:
         """A batch of `size` draws; the same key gives the same batch."""
+
+
+def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
+    """A user's data as an array of finite real numbers."""
+    data = np.asarray(value)
+    if not np.issubdtype(data.dtype, np.number) and data.dtype != bool:
+        raise ValueError(f"{name} must be an array of numbers; got {data.dtype}")
+    if np.iscomplexobj(data):
+        raise ValueError(
+            f"{name} must be real; got {data.dtype}: give real and imaginary parts as features of their own"
+        )
+    if not np.isfinite(data).all():
+        raise ValueError(f"{name} contains NaN or infinity; drop or fill those rows")
+    return jnp.asarray(data, float)
 
 
 def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:

@@ -1,12 +1,14 @@
 """Short stretches of a time series, whose successive points form pairs."""
 
+import numbers
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.core.batch import Pairs
-from eigenax.sources.base import Source
+from eigenax.sources.base import Source, as_real
 
 
 class Clips(Source):
@@ -23,15 +25,13 @@ class Clips(Source):
     draws = Pairs
 
     def __init__(self, series: Real[ArrayLike, "time ..."], length: int = 10):
-        self.series, self.length = jnp.asarray(series, float), length
-        if length < 2:
-            raise ValueError(f"length must be at least 2, one pair of points; got {length}")
+        if not isinstance(length, numbers.Integral) or length < 2:
+            raise ValueError(f"length must be a whole number of at least 2, one pair of points; got {length}")
+        self.series, self.length = as_real("series", series), int(length)
         if self.series.ndim < 2 or len(self.series) < length:
             raise ValueError(
                 f"series must be an array (time, …) of at least length = {length} points; got {self.series.shape}"
             )
-        if not bool(jnp.isfinite(self.series).all()):
-            raise ValueError("series contains NaN or infinity; drop or fill those points")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -39,6 +39,25 @@ def make_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder to this process; the system lets go of it however the process ends."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with explained(folder):
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise RunError(f"{folder} is in use: another process is training there; wait for it or stop it") from error
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Say in one sentence why a file could not be written."""
     try:

@@ -1,0 +1,89 @@
+"""What a user hands to `solve`, looked at before anything is trained: one sentence for whatever is wrong."""
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from eigenax.core.batch import Batch
+from eigenax.operators.base import Operator
+from eigenax.solvers.base import Solver
+from eigenax.sources.base import Source
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is not a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not one of the words allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be {' or '.join(repr(a) for a in allowed)}; got {value!r}")
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse what is no seed."""
+    if not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < 2**32:
+        raise ValueError(f"seed must be a whole number of at least 0 and below 2**32; got {seed!r}")
+
+
+def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None:
+    """Refuse parts of the wrong kind, or that do not fit together."""
+    if not isinstance(operator, Operator):
+        raise TypeError(
+            f"operator must be an eigenax operator such as -Laplacian() + Potential(V); got {type(operator).__name__}"
+        )
+    if not isinstance(source, Source):
+        raise TypeError(f"source must be an eigenax source such as Box(-5, 5, dims=2); got {type(source).__name__}")
+    if operator.acts_on is not source.draws:
+        raise TypeError(
+            f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
+            f"{source.draws.__name__}: Slowness needs a source of successive points (Clips), the others single points"
+        )
+    if not isinstance(solver, Solver | None):
+        raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise TypeError(f"callbacks must be a sequence of functions, such as [print]; got {callbacks!r}")
+
+
+def check_bounded(operator: Operator, which: str) -> None:
+    """Refuse to look for the smallest eigenvalue of what has none."""
+    if operator.unbounded == (-1 if which == "smallest" else 1):
+        raise ValueError(
+            f"the operator has no {which} eigenvalue: ∇² has arbitrarily large negative ones. "
+            "Write -Laplacian() for a kinetic energy, or ask for the other end with `which`"
+        )
+
+
+def check_batch(source: Source, n: int, batch: int) -> Batch:
+    """Draw a few points, and refuse a source that returns something else or batches with too few of them for n."""
+    drawn = source.sample(jax.random.key(0), 256)
+    if not isinstance(drawn, source.draws):
+        raise TypeError(
+            f"{type(source).__name__}.sample must return {source.draws.__name__}(x, …); it returned "
+            f"{type(drawn).__name__}"
+        )
+    points = jax.eval_shape(lambda key: source.sample(key, batch), jax.random.key(0)).x.shape[0]
+    if points < n:
+        raise ValueError(
+            f"batch must have at least n = {n} points, since fewer cannot tell {n} functions apart; got {points}"
+        )
+    return drawn
+
+
+def check_network(network: Any, source: Source, n: int) -> None:
+    """Refuse a network that does not take a point to n values, or has nothing to train."""
+    try:
+        shape = jax.eval_shape(network, jax.ShapeDtypeStruct(source.shape, jnp.zeros(()).dtype)).shape
+    except TypeError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"network must take one point of shape {source.shape}; it does not: {reason}") from error
+    if not jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)):
+        raise ValueError("network must be an equinox module with arrays to train; this one has none")
+    if shape != (n,):
+        raise ValueError(f"network must return n = {n} values for a point of shape {source.shape}; it returns {shape}")

@@ -29,6 +29,19 @@ def test_many_modes_of_one_variable_with_nothing_chosen(n, length):
     assert (np.abs(modes.eigenvalues / exact - 1)).mean() < 0.03
 
 
+def test_a_number_added_to_the_operator_is_added_to_the_eigenvalues():
+    shifted = oscillator() + ex.Potential(lambda x: 1000.0)
+    modes = ex.solve(shifted, ex.Box(-6, 6), 3, steps=2000, batch=128, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues - 1000, [1, 3, 5], atol=0.05)
+
+
+def test_counts_may_be_of_any_whole_type(tmp_path):
+    counts = {"n": np.int64(2), "steps": np.int32(3), "seed": np.uint8(1), "batch": np.int64(32)}
+    modes = ex.solve(oscillator(), ex.Box(-6, 6), **counts, samples=512, folder=tmp_path / "run", progress=False)
+    modes.save(tmp_path / "modes")
+    assert ex.load(tmp_path / "modes").steps == 3
+
+
 def test_the_largest_eigenvalues_of_a_kernel_come_in_descending_order():
     # Under the uniform distribution on [-1, 1], E[x²] = 1/3: the functions 1 and √3 x have eigenvalues 2 and 1.
     kernel = ex.Kernel(lambda x, y: 2 + 3 * x[0] * y[0])
@@ -87,9 +100,13 @@ class Bare(ex.Source):
         ({"finish": "none"}, ValueError, "finish must be"),
         ({"n": 9, "batch": 8}, ValueError, "batch must have at least n = 9 points.* got 8"),
         ({"callbacks": print}, TypeError, r"callbacks must be a sequence of functions, such as \[print\]"),
-        ({"operator": ex.Laplacian()}, ValueError, "no smallest eigenvalue.*Write -Laplacian"),
+        ({"operator": ex.Laplacian()}, ValueError, "no smallest eigenvalue.*which='largest'"),
         ({"operator": oscillator(), "which": "largest"}, ValueError, "no largest eigenvalue"),
-        ({"operator": Flat()}, ValueError, r"Flat.apply must return K u with the shape of u, \(256, 2\)"),
+        (
+            {"operator": -ex.Laplacian() + Flat()},
+            ValueError,
+            r"Flat.apply must return K u with the shape of u, \(256, 2\)",
+        ),
         ({"source": Bare()}, TypeError, "Bare.sample must return Points"),
         ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
         ({"source": jnp.zeros((5, 2))}, TypeError, "source must be an eigenax source"),

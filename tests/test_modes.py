@@ -54,6 +54,8 @@ def test_a_table_shows_residuals_and_marks_what_has_not_converged(modes):
     assert f"{modes.eigenvalues[0]:.6g}" in rows[1]
     assert rows[1].endswith("*")
     assert "more steps" in rows[-1]
+    assert dataclasses.replace(modes, residuals=np.full(3, 1e3)).unconverged.all()
+    assert dataclasses.replace(modes, residuals=np.full(3, np.nan)).unconverged.all()
     settled = dataclasses.replace(modes, residuals=np.full(3, 1e-6))
     assert "*" not in str(settled)
 

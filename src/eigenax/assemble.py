@@ -10,15 +10,7 @@ import jax
 import numpy as np
 import optax
 
-from eigenax.checks import (
-    check_batch,
-    check_bounded,
-    check_choice,
-    check_count,
-    check_network,
-    check_parts,
-    check_seed,
-)
+from eigenax.checks import as_seed, check_batch, check_bounded, check_choice, check_network, check_parts, draw, whole
 from eigenax.core.precision import full_precision
 from eigenax.core.ritz import Finish
 from eigenax.errors import StoppedError
@@ -67,7 +59,7 @@ def solve(
     (5, 3)
     """
     check_choice("finish", finish, get_args(Finish))
-    check_count("samples", samples)
+    whole("samples", samples)
     last = fit(
         operator,
         source,
@@ -92,7 +84,7 @@ def solve(
         finish=finish,
         samples=samples,
         seed=seed,
-        steps=steps,
+        steps=whole("steps", steps),
         progress=progress,
     )
 
@@ -116,17 +108,17 @@ def fit(
 ) -> Moment:
     """The training half of `solve`, for those who `measure` otherwise; the network is in `state.solver.network`."""
     check_parts(operator, source, solver, callbacks)
-    for name, count in {"n": n, "steps": steps, "batch": batch, "log_every": log_every or 1}.items():
-        check_count(name, count)
+    n, steps, batch, seed = whole("n", n), whole("steps", steps), whole("batch", batch), as_seed(seed)
+    log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
     check_choice("which", which, get_args(Which))
-    check_seed(seed)
     check_bounded(operator, which)
-    drawn = check_batch(source, n, batch)
-    operator.check(drawn)
+    operator.check(draw(source))
     if network is None:
         network = default_network(operator, source, n, which, network_key(seed))
     check_network(network, source, n)
-    solver = solver or default_solver(steps)
+    if solver is None:
+        check_batch(source, n, batch)
+        solver = default_solver(steps)
     session, resumed = None, Resumed(start(solver, network, n, seed))
     sign = 1.0 if which == "smallest" else -1.0
     with contextlib.ExitStack() as stack:
@@ -145,7 +137,7 @@ def fit(
                 resumed.state,
                 steps=steps,
                 batch=batch,
-                log_every=log_every or max(1, min(500, steps // 100)),
+                log_every=log_every,
                 sign=sign,
                 seconds=resumed.seconds,
                 compile_seconds=resumed.compile_seconds,

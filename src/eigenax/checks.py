@@ -14,10 +14,11 @@ from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is not a whole number of at least one."""
+def whole(name: str, value: Any) -> int:
+    """A whole number of at least one, or an error."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+    return int(value)
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -26,10 +27,11 @@ def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be {' or '.join(repr(a) for a in allowed)}; got {value!r}")
 
 
-def check_seed(seed: Any) -> None:
-    """Refuse what is no seed."""
+def as_seed(seed: Any) -> int:
+    """A seed, or an error."""
     if not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < 2**32:
         raise ValueError(f"seed must be a whole number of at least 0 and below 2**32; got {seed!r}")
+    return int(seed)
 
 
 def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None:
@@ -54,26 +56,32 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
 def check_bounded(operator: Operator, which: str) -> None:
     """Refuse to look for the smallest eigenvalue of what has none."""
     if operator.unbounded == (-1 if which == "smallest" else 1):
+        other = "largest" if which == "smallest" else "smallest"
         raise ValueError(
-            f"the operator has no {which} eigenvalue: ∇² has arbitrarily large negative ones. "
-            "Write -Laplacian() for a kinetic energy, or ask for the other end with `which`"
+            f"the operator has no {which} eigenvalue, they go on without end: ask for which={other!r}, "
+            "or change its sign (a kinetic energy is -Laplacian())"
         )
 
 
-def check_batch(source: Source, n: int, batch: int) -> Batch:
-    """Draw a few points, and refuse a source that returns something else or batches with too few of them for n."""
+def draw(source: Source) -> Batch:
+    """A few points, refused if the source returns something else."""
     drawn = source.sample(jax.random.key(0), 256)
     if not isinstance(drawn, source.draws):
         raise TypeError(
             f"{type(source).__name__}.sample must return {source.draws.__name__}(x, …); it returned "
             f"{type(drawn).__name__}"
         )
+    return drawn
+
+
+def check_batch(source: Source, n: int, batch: int) -> None:
+    """Refuse batches whose Σ cannot have full rank, for a solver that begins without averaging."""
     points = jax.eval_shape(lambda key: source.sample(key, batch), jax.random.key(0)).x.shape[0]
     if points < n:
         raise ValueError(
-            f"batch must have at least n = {n} points, since fewer cannot tell {n} functions apart; got {points}"
+            f"batch must have at least n = {n} points, since fewer cannot tell {n} functions apart; got {points}. "
+            "Enlarge it, or give a solver that averages over batches from the start, such as SpIN(…, rate=0.01)"
         )
-    return drawn
 
 
 def check_network(network: Any, source: Source, n: int) -> None:

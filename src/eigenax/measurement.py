@@ -2,13 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.core.rayleigh import second_moment
@@ -39,6 +40,9 @@ def measure(
     Also for a network trained otherwise: on another source of the same inner product, or with exact derivatives
     after finite differences. The sign of each function makes its largest value positive.
     """
+    check_choice("which", which, get_args(Which))
+    check_choice("finish", finish, get_args(Finish))
+    samples, seed = whole("samples", samples), as_seed(seed)
     # 0 and 1 folded into the seed's key are for the network and its training.
     for_moments, for_errors = (FreshSamples(source, seed, purpose, samples, progress) for purpose in (2, 3))
     sign = 1 if which == "smallest" else -1

@@ -93,14 +93,15 @@ class Modes(eqx.Module):
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
-        """Where residual²/gap, which bounds the distance to an exact eigenvalue, exceeds 1 % of it and 3 errors.
+        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 errors.
 
-        The gap is the distance to the nearest other eigenvalue that is not within a residual of this one.
+        The gap is the distance to the nearest other eigenvalue that is not within a residual of this one; where there
+        is none, the residual itself is the estimate. An unknown residual counts as not converged.
         """
         distances = np.abs(self.eigenvalues[:, None] - self.eigenvalues)
         gaps = np.where(distances > self.residuals[:, None], distances, np.inf).min(1)
-        bound = np.minimum(self.residuals, self.residuals**2 / gaps)
-        return bound > np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors)
+        distance = np.where(np.isfinite(gaps), self.residuals**2 / gaps, self.residuals)
+        return ~(distance <= np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors))
 
 
 def _rounded(value: float, largest: float) -> str:

@@ -96,6 +96,7 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
             ["run", "hydrogen", "--preset", "best-ever"],
             "unknown preset 'best-ever' for hydrogen; there are: quick, paper",
         ),
+        (["run", "hydrogen", "--batch", "4"], "--batch must be at least --n, 9; got 4"),
         (["run", "hydrogen", "--n", "0"], "--n must be at least 1; got 0"),
         (["run", "hydrogen", "--steps", "-5"], "--steps must be at least 1; got -5"),
         (["run", "hydrogen", "--half-width", "-1"], "--half-width must be positive; got -1.0"),

@@ -120,9 +120,9 @@ def test_jacobian_memory_of_separate_networks_is_n_times_the_parameters():
     network = ex.Separate(2, MODES, width=8, depth=1, key=jax.random.key(0))
     parameters = sum(p.size for p in jax.tree.leaves(network))
     solver = ex.SpIN(optax.sgd(1e-2), average="jacobian")
-    assert sum(t.size for t in jax.tree.leaves(solver.init(network, MODES).other)) == MODES * parameters
+    assert sum(t.size for t in jax.tree.leaves(solver.init(network, MODES).jacobian)) == MODES * parameters
     moments = ex.SpIN(optax.sgd(1e-2)).init(network, MODES)
-    assert moments.other.size == MODES**2
+    assert moments.pi.size == MODES**2
 
 
 def test_a_failed_cholesky_is_reported_not_hidden():

@@ -63,5 +63,7 @@ def test_data_must_be_finite(bad):
 def test_data_must_be_real_numbers():
     with pytest.raises(ValueError, match="data must be real; got complex"):
         ex.Arrays(np.ones((3, 2)) * 1j)
+    with pytest.raises(ValueError, match="float32 can hold"):
+        ex.Arrays(np.array([[1e39, 0.0]]))
     with pytest.raises(ValueError, match="data must be an array of numbers"):
         ex.Arrays(np.array([["a"], ["b"]]))

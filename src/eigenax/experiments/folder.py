@@ -67,12 +67,11 @@ def read_experiment(folder: Path) -> Experiment:
 
 def _check_types(cls: type[Experiment], settings: dict[str, Any]) -> None:
     """Settings that somebody edited must be of the kind that the command line would have made of them."""
-    hints = get_type_hints(cls)
+    hints, names = get_type_hints(cls), {field.name for field in dataclasses.fields(cls)}
     for name, value in settings.items():
-        expected = hints.get(name)
-        choices = get_args(expected)
-        if expected is None:
+        if name not in names:
             raise ValueError(f"there is no setting {name!r}")
+        expected, choices = hints[name], get_args(hints[name])
         if choices and value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
         whole = isinstance(value, int) and not isinstance(value, bool)

@@ -97,7 +97,7 @@ class Hydrogen(Experiment):
     gauge: float = 0.1
     """Pull of the raw functions towards the orthonormal ones."""
     rescale: bool = True
-    """Give each mode its residual relative to the size of K v."""
+    """Give each mode its residual in units of the spectrum."""
     finish: Literal["rotate", "triangular"] = "rotate"
     """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
     samples: int = 2**17
@@ -114,6 +114,8 @@ class Hydrogen(Experiment):
         for name in ("batch", "width", "depth", "samples"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name} must be at least 1; got {getattr(self, name)}")
+        if self.batch < self.n:
+            raise ValueError(f"--batch must be at least --n, {self.n}; got {self.batch}")
         if not 0 <= self.decay < 1:
             raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
         if self.rate > 1:

@@ -55,20 +55,24 @@ class Operator(eqx.Module):
         ku = self.apply(function, batch, u)
         return Twice(ku, ku, batch.weights)
 
+    def terms(self) -> "tuple[tuple[float, Operator], ...]":
+        """Factors and operators that add up to this one."""
+        return ((1.0, self),)
+
     def check(self, batch: Batch) -> None:
         """Look at user-supplied parts on a few samples, and raise `ValueError` naming what is wrong."""
 
     def __add__(self, other: "Operator") -> "Operator":
         if not isinstance(other, Operator):
             return NotImplemented
-        return LinearCombination((*_terms(self), *_terms(other)))
+        return LinearCombination((*self.terms(), *other.terms()))
 
     def __mul__(self, factor: numbers.Real | float) -> "Operator":
         if not isinstance(factor, numbers.Real):
             return NotImplemented
         if not math.isfinite(factor):
             raise ValueError(f"an operator can be multiplied by a finite number; got {factor}")
-        return LinearCombination(tuple((float(factor) * f, term) for f, term in _terms(self)))
+        return LinearCombination(tuple((float(factor) * f, term) for f, term in self.terms()))
 
     def __sub__(self, other: "Operator") -> "Operator":
         return self + -other if isinstance(other, Operator) else NotImplemented
@@ -114,15 +118,16 @@ class LinearCombination(Operator):
     @property
     def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """As its unbounded terms are, where they agree."""
-        sides = {int(math.copysign(o.unbounded, f * o.unbounded)) for f, o in self._terms() if f * o.unbounded}
+        sides = {int(np.sign(factor * operator.unbounded)) for factor, operator in self.terms()} - {0}
         return sides.pop() if len(sides) == 1 else 0
 
-    def _terms(self) -> tuple[tuple[float, Operator], ...]:
+    def terms(self) -> tuple[tuple[float, Operator], ...]:
+        """Its terms."""
         return tuple(zip(self.factors, self.operators, strict=True))
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The sum of the terms' factor times K u."""
-        first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in self._terms())
+        first, *rest = (factor * applied(operator, function, batch, u) for factor, operator in self.terms())
         return sum(rest, start=first)
 
     def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
@@ -142,8 +147,8 @@ def applied(operator: Operator, function: Function, batch: Batch, u: Float[Array
     """K u, refused by name if it does not have the shape of u."""
     ku = operator.apply(function, batch, u)
     if jnp.shape(ku) != u.shape:
-        name = type(operator.operators[0] if isinstance(operator, LinearCombination) else operator).__name__
-        raise ValueError(f"{name}.apply must return K u with the shape of u, {u.shape}; it returned {jnp.shape(ku)}")
+        name, came = type(operator).__name__, jnp.shape(ku)
+        raise ValueError(f"{name}.apply must return K u with the shape of u, {u.shape}; it returned {came}")
     return ku
 
 
@@ -171,9 +176,3 @@ def check_returns_number(name: str, function: Callable, *points: Float[Array, ".
         ) from error
     except Exception:  # written for JAX arrays alone, which is fine
         return
-
-
-def _terms(operator: Operator) -> tuple[tuple[float, Operator], ...]:
-    if isinstance(operator, LinearCombination):
-        return operator._terms()
-    return ((1.0, operator),)

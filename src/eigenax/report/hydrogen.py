@@ -51,11 +51,15 @@ def draw(panels: Panels) -> dict[str, tuple[Figure, str]]:
             left, right = strips[-1].subplots(1, 2)
             _draw_eigenvalues(left, f"({next(letters)}) eigenvalues, β = 1", panels.uncorrected_metrics)
             _draw_eigenvalues(right, f"({next(letters)}) eigenvalues, {panels.label}", panels.metrics)
-    window = _window(panels)
+    if panels.uncorrected_metrics is None:
+        curves = "errors of the training batches' Rayleigh quotients, averaged between log points"
+    else:
+        curves = (
+            "Rayleigh quotients of the training batches, averaged between log points; grey lines are the closed form"
+        )
     caption = (
-        f"Modes in the window ±{window:g} of a box ±{panels.box.high[0]:g} (red positive, blue negative), and Rayleigh "
-        "quotients of the training batches, averaged between log points; grey lines are the closed form. Learned modes "
-        "of one degenerate shell are rotated among themselves to match the grid's."
+        f"Modes in the window ±{_window(panels):g} of a box ±{panels.box.high[0]:g} (red positive, blue negative), and "
+        f"{curves}. Learned modes of one degenerate shell are rotated among themselves to match the grid's."
     )
     return {"hydrogen": (figure, caption)}
 

@@ -30,8 +30,10 @@ class SpINState(NamedTuple):
     optimizer: optax.OptState
     sigma: Float[Array, "k k"]
     """Σ̄, which starts at the identity."""
-    other: PyTree
-    """Π̄ for `"moments"`; the half Jacobian of Σ̄ for `"jacobian"`."""
+    pi: Float[Array, "k k"]
+    """Π̄, which starts at the first batch's."""
+    jacobian: PyTree
+    """The half Jacobian of Σ̄ for `"jacobian"`, nothing for `"moments"`."""
     step: Int[Array, ""]
 
 
@@ -49,9 +51,9 @@ class SpIN(Solver):
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian
     as the paper does, for k² backward passes. `rate` is the paper's β, a number (1 is no correction) or a
-    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function
-    its residual relative to K v_k instead of residual / L_kk, so that neither the unit of the operator nor the spread
-    of its spectrum matters. Both keep Σ well conditioned and change no eigenfunction.
+    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function its
+    residual in units of the spectrum instead of residual / L_kk, so that neither the unit nor the zero of the operator
+    matters. Both keep Σ well conditioned and change no eigenfunction.
 
     >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
     """
@@ -84,12 +86,12 @@ class SpIN(Solver):
         """The state before the first step: Σ̄ = I, all else zero."""
         parameters = eqx.filter(network, eqx.is_inexact_array)
         identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
-        if self.average == "moments":
-            other = jnp.zeros_like(identity)
-        else:
+        jacobian = None
+        if self.average == "jacobian":
             leading = (outputs,) if is_separate(network) else (outputs, outputs)
-            other = jac.zeros_like_jacobian(parameters, *leading)
-        return SpINState(network, self.optimizer.init(parameters), identity, other, jnp.zeros((), jnp.int32))
+            jacobian = jac.zeros_like_jacobian(parameters, *leading)
+        zero = jnp.zeros_like(identity)
+        return SpINState(network, self.optimizer.init(parameters), identity, zero, jacobian, jnp.zeros((), jnp.int32))
 
     def step(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
         """One update of the averages, then of the network."""
@@ -99,37 +101,44 @@ class SpIN(Solver):
         sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
         rate = jnp.asarray(self.rate(state.step) if callable(self.rate) else self.rate, u.dtype)
         mean_sigma = moving_average(state.sigma, sigma, rate)
+        mean_pi = moving_average(state.pi, pi, jnp.where(state.step == 0, 1, rate))
+        now, jacobian = quotient(mean_sigma, mean_pi), state.jacobian
+        size = _size(now) if self.rescale else jnp.diag(now.cholesky)
         if self.average == "moments":
-            other = moving_average(state.other, pi, rate)
-            now = quotient(mean_sigma, other)
-            gradient = pullback(self._cotangent(u, ku, weights, now))
+            gradient = pullback(self._cotangent(u, ku, weights, now, size))
         else:
             separate = is_separate(state.network)
             half = (jac.half_jacobian_separate if separate else jac.half_jacobian)(pullback, u, weights)
-            other = moving_average(state.other, half, rate)
+            jacobian = moving_average(state.jacobian, half, rate)
             now = quotient(mean_sigma, pi)
-            gradient = self._averaged_gradient(u, ku, weights, now, other, pullback, separate)
+            gradient = self._averaged_gradient(u, ku, weights, now, size, jacobian, pullback, separate)
         parameters = eqx.filter(state.network, eqx.is_inexact_array)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
         network = eqx.apply_updates(state.network, updates)
         gradient_norm = optax.tree.norm(gradient)
         healthy = jnp.isfinite(gradient_norm) & jnp.isfinite(now.matrix).all()
         info = SpINInfo(jnp.diag(now.matrix), gradient_norm, rate, healthy)
-        return SpINState(network, optimizer, mean_sigma, other, state.step + 1), info
+        return SpINState(network, optimizer, mean_sigma, mean_pi, jacobian, state.step + 1), info
 
-    def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient) -> Float[Array, "b k"]:
+    def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient, size: Array) -> Float[Array, "b k"]:
         v, r = residual(u, ku, now)
-        r = r / (_size(now) if self.rescale else jnp.diag(now.cholesky))
-        return weights[:, None] * (r + self.gauge * (u - v)) / u.shape[0]
+        return weights[:, None] * (r / size + self.gauge * (u - v)) / u.shape[0]
 
     def _averaged_gradient(
-        self, u: Array, ku: Array, weights: Array, now: Quotient, half: PyTree, pullback: Any, separate: bool
+        self,
+        u: Array,
+        ku: Array,
+        weights: Array,
+        now: Quotient,
+        size: Array,
+        half: PyTree,
+        pullback: Any,
+        separate: bool,
     ) -> PyTree:
         """Equation 17 with the batch's Π and its Jacobian, and the averages of Σ and its Jacobian."""
         by_sigma, by_pi = masked_gradient_of_moments(now)
-        if self.rescale:
-            scale = jnp.diag(now.cholesky) / _size(now)
-            by_sigma, by_pi = by_sigma * scale, by_pi * scale
+        scale = jnp.diag(now.cholesky) / size
+        by_sigma, by_pi = by_sigma * scale, by_pi * scale
         v, _ = residual(u, ku, now)
         cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
         contract = jac.contract_separate if separate else jac.contract
@@ -137,11 +146,16 @@ class SpIN(Solver):
 
 
 def _size(now: Quotient) -> Float[Array, " k"]:
-    """‖K v_k‖ inside the span of the functions, with a floor for those of eigenvalue near zero.
+    """A scale for the residual of each function: its Rayleigh quotient, or how far above the lowest that lies.
 
-    From Λ, which averages can be had of: a norm taken on the batch itself would go up and down with the residual.
+    The smaller of the two, so that a number added to the operator does not matter; with a floor, for eigenvalues near
+    zero. From averages alone: a norm taken on the batch would go up and down with its residual.
     """
-    size = jnp.linalg.norm(now.matrix, axis=0)
+    values = jnp.diag(now.matrix)
+    above = jnp.sort(values - values.min())
+    size = jnp.abs(values)
+    if len(values) > 1:
+        size = jnp.minimum(size, jnp.maximum(values - values.min(), above[1]))
     return size + 0.2 * size.max() + jnp.finfo(size.dtype).tiny
 
 

@@ -29,16 +29,16 @@ class Source(eqx.Module):
 
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
     """A user's data as an array of finite real numbers."""
-    data = np.asarray(value)
-    if not np.issubdtype(data.dtype, np.number) and data.dtype != bool:
-        raise ValueError(f"{name} must be an array of numbers; got {data.dtype}")
-    if np.iscomplexobj(data):
-        raise ValueError(
-            f"{name} must be real; got {data.dtype}: give real and imaginary parts as features of their own"
-        )
-    if not np.isfinite(data).all():
-        raise ValueError(f"{name} contains NaN or infinity; drop or fill those rows")
-    return jnp.asarray(data, float)
+    if np.iscomplexobj(value):
+        raise ValueError(f"{name} must be real; got complex numbers: give their two parts as separate features")
+    try:
+        with np.errstate(over="ignore"):  # infinity is refused below
+            data = jnp.asarray(value, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers; got {np.asarray(value).dtype}") from error
+    if not bool(jnp.isfinite(data).all()):
+        raise ValueError(f"{name} contains NaN or infinity (also of what float32 can hold); drop or fill those rows")
+    return data
 
 
 def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:

@@ -49,12 +49,19 @@ def locked(folder: Path) -> Iterator[None]:
     with explained(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(fcntl, descriptor, folder)
         yield
-    except BlockingIOError as error:
-        raise RunError(f"{folder} is in use: another process is training there; wait for it or stop it") from error
     finally:
         os.close(descriptor)
+
+
+def _lock(fcntl: Any, descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise RunError(f"{folder} is in use: another process is training there; wait for it or stop it") from error
+    except OSError:  # a file system without locks
+        return
 
 
 @contextlib.contextmanager

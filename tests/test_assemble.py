@@ -129,7 +129,7 @@ class Bare(ex.Source):
         ({"network": ex.MLP(3, 2, key=jax.random.key(0))}, ValueError, r"must take one point of shape \(1,\)"),
         ({"network": lambda x: jnp.zeros(2)}, ValueError, "arrays to train"),
         ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
-        ({"source": ex.Arrays(np.zeros((5, 2)))}, ValueError, "Arrays names no edge"),
+        ({"source": ex.Arrays(np.arange(10.0).reshape(5, 2))}, ValueError, "Arrays names no edge"),
         ({"network": ex.MLP(1, 3, key=jax.random.key(0))}, ValueError, r"network must return n = 2 values .* \(3,\)"),
     ],
 )
@@ -137,6 +137,26 @@ def test_wrong_input_is_named(change, error, message):
     arguments = {"operator": oscillator(), "source": ex.Box(-1, 1, dims=1), "n": 2, "steps": 1, "progress": False}
     with pytest.raises(error, match=message):
         ex.solve(**(arguments | change))
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-3, 0.0), (1e3, 0.0), (5.0, 300.0)])
+def test_slow_features_do_not_depend_on_units(scale, offset):
+    t = np.arange(4000)
+    series = scale * np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1) + offset
+    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, steps=1000, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues[1], 2 - 2 * np.cos(1 / 40), rtol=0.05)
+
+
+def test_more_functions_than_points_are_refused():
+    kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
+    with pytest.raises(ValueError, match="n = 6 functions cannot be told apart on 4 different points"):
+        ex.solve(kernel, ex.Arrays(np.arange(8.0).reshape(4, 2)), n=6, which="largest", progress=False)
+
+
+def test_a_network_that_does_not_vanish_at_the_edge_is_warned_of():
+    network = ex.MLP(1, 2, key=jax.random.key(0))
+    with pytest.warns(RuntimeWarning, match="does not vanish at the edge of the box"):
+        ex.solve(oscillator(), ex.Box(-1, 1), n=2, network=network, steps=1, samples=512, progress=False)
 
 
 def test_the_fastest_features_need_no_constant():
@@ -151,7 +171,7 @@ def test_the_fastest_features_need_no_constant():
 def test_points_that_are_neither_vectors_nor_images_are_refused():
     kernel = ex.Kernel(lambda x, y: jnp.sum(x * y))
     with pytest.raises(ValueError, match=r"points of shape \(4, 4\) are neither"):
-        ex.solve(kernel, ex.Arrays(np.zeros((5, 4, 4))), n=2, steps=1, progress=False)
+        ex.solve(kernel, ex.Arrays(np.arange(80.0).reshape(5, 4, 4)), n=2, steps=1, progress=False)
 
 
 def test_one_mode_of_an_operator_that_has_a_constant_is_refused():

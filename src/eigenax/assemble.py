@@ -10,7 +10,18 @@ import jax
 import numpy as np
 import optax
 
-from eigenax.checks import as_seed, check_batch, check_bounded, check_choice, check_network, check_parts, draw, whole
+from eigenax.checks import (
+    as_seed,
+    check_batch,
+    check_bounded,
+    check_choice,
+    check_distinct,
+    check_edge,
+    check_network,
+    check_parts,
+    draw,
+    whole,
+)
 from eigenax.core.precision import full_precision
 from eigenax.core.ritz import Finish
 from eigenax.errors import StoppedError
@@ -112,10 +123,13 @@ def fit(
     log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
     check_choice("which", which, get_args(Which))
     check_bounded(operator, which)
-    operator.check(draw(source))
+    drawn = draw(source)
+    check_distinct(drawn, n)
+    operator.check(drawn)
     if network is None:
         network = default_network(operator, source, n, which, network_key(seed))
     check_network(network, source, n)
+    check_edge(operator, source, network)
     if solver is None:
         check_batch(source, n, batch)
         solver = default_solver(steps)

@@ -1,14 +1,17 @@
 """What a user hands to `solve`, looked at before anything is trained: one sentence for whatever is wrong."""
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from eigenax.core.batch import Batch
+from eigenax.networks.default import box_of
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
@@ -72,6 +75,32 @@ def draw(source: Source) -> Batch:
             f"{type(drawn).__name__}"
         )
     return drawn
+
+
+def check_distinct(drawn: Batch, n: int) -> None:
+    """Refuse a source with fewer different points than functions that should differ on them."""
+    points = np.asarray(drawn.x).reshape(len(drawn.x), -1)
+    distinct = len(np.unique(points, axis=0))
+    if distinct < min(n, len(points)):
+        raise ValueError(f"n = {n} functions cannot be told apart on {distinct} different points; more are needed")
+
+
+def check_edge(operator: Operator, source: Source, network: Any) -> None:
+    """Warn of a network that does not vanish at the edge of a box, though the operator is not symmetric otherwise."""
+    box = box_of(source)
+    if not operator.wants_boundary or box is None:
+        return
+    inside = box.draw(jax.random.key(0), 64)
+    axes = jnp.arange(64) % len(box.low)
+    on_faces = inside.at[jnp.arange(64), axes].set(jnp.asarray(box.high, inside.dtype)[axes])
+    at_edge, within = (jnp.abs(jax.vmap(network)(x)).max(0) for x in (on_faces, inside))
+    if bool((at_edge > 1e-2 * within).any()):
+        warnings.warn(
+            "the network does not vanish at the edge of the box, where the operator is only symmetric if it does: "
+            "eigenvalues may be meaningless. Wrap it as Bounded(BoxFactor(box.low, box.high), network)",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def check_batch(source: Source, n: int, batch: int) -> None:

@@ -49,7 +49,7 @@ def test_numpy_arrays_and_whole_numbers_become_floats():
 
 @pytest.mark.parametrize(("data", "shape"), [(jnp.zeros(5), r"\(5,\)"), (jnp.zeros((0, 3)), r"\(0, 3\)")])
 def test_data_must_be_rows_of_points(data, shape):
-    with pytest.raises(ValueError, match=rf"array of points \(rows, …\); got shape {shape}"):
+    with pytest.raises(ValueError, match=rf"array of points \(rows, features…\); got shape {shape}"):
         ex.Arrays(data)
 
 

@@ -64,7 +64,7 @@ def test_a_clip_has_at_least_one_pair(length):
 
 @pytest.mark.parametrize(("series", "shape"), [(TIME[:9], r"\(9, 2\)"), (TIME[:, 0], r"\(30,\)")])
 def test_a_series_must_hold_a_clip(series, shape):
-    with pytest.raises(ValueError, match=rf"at least length = 10 points; got {shape}"):
+    with pytest.raises(ValueError, match=rf"at least length = 10 points; got shape {shape}"):
         ex.Clips(series, length=10)
 
 

@@ -73,7 +73,9 @@ def test_an_interrupted_run_saves_and_goes_on_to_the_same_bits(tmp_path):
 
 def test_a_network_that_is_not_ours_can_be_resumed_too(tmp_path):
     def run(steps, **options):
-        return small_fit(network=eqx.nn.MLP(1, 2, 8, 1, jnp.tanh, key=jax.random.key(0)), steps=steps, **options)
+        foreign = eqx.nn.MLP(1, 2, 8, 1, jnp.tanh, key=jax.random.key(0))
+        network = ex.Bounded(ex.BoxFactor(BOX.low, BOX.high), foreign)
+        return small_fit(network=network, steps=steps, **options)
 
     run(30, folder=tmp_path)
     checkpoints(tmp_path / "checkpoints")[-1].unlink()

@@ -14,11 +14,13 @@ def print_table(result: dict[str, Any]) -> None:
         "mode",
         "learned",
         "± std. error",
+        "residual",
         *(("exact", "relative error") if exact is not None else ()),
     ):
         table.add_column(column, justify="right")
-    for k, (value, error) in enumerate(zip(result["eigenvalues"], result["standard_errors"], strict=True)):
-        row = [str(k + 1), f"{value:.6f}", f"{error:.1g}"]
+    columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
+    for k, (value, error, rest) in enumerate(zip(*columns, strict=True)):
+        row = [str(k + 1), f"{value:.6f}", f"{error:.1g}", "" if rest is None else f"{rest:.1g}"]
         if exact is not None and errors is not None:
             row += [f"{exact[k]:.6f}", f"{errors[k]:.1e}"]
         table.add_row(*row)

@@ -1,5 +1,7 @@
 """The network that `solve` takes when none is given."""
 
+import jax
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
@@ -15,7 +17,8 @@ from eigenax.sources.mixture import Mixture
 
 def default_network(operator: Operator, source: Source, n: int, which: str, key: PRNGKeyArray) -> Network:
     """Block-sparse, a convolution for images and an MLP otherwise, with what operator and source ask for:
-    zero at the faces of a box for differential operators, a constant first function where one is known."""
+    zero at the faces of a box for differential operators, a constant first function where one is known, inputs of
+    order one."""
     constant = operator.fixes_constants and which == "smallest"
     learned = n - 1 if constant else n
     if learned == 0:
@@ -25,12 +28,12 @@ def default_network(operator: Operator, source: Source, n: int, which: str, key:
             f"points of shape {source.shape} are neither vectors (d,) nor images (channels, height, width); "
             "flatten them, add an axis, or give a network"
         )
-    box = source.box if isinstance(source, Mixture) else source
+    box = box_of(source)
     if len(source.shape) == 3:
         network: Network = Conv(source.shape, learned, key=key)
     else:
-        network = MLP(source.shape[0], learned, activation="sin" if isinstance(box, Box) else "tanh", key=key)
-    if isinstance(box, Box):
+        network = MLP(source.shape[0], learned, activation="tanh" if box is None else "sin", key=key)
+    if box is not None:
         # n modes of a box have about n^(1/d) zeros along each axis, and the network should begin as lively as that.
         radians = max(3.0, 0.9 * n ** (1 / len(box.low)))
         inputs = ScaledInputs(tuple(box.centre.tolist()), tuple((box.half_width / radians).tolist()))
@@ -42,4 +45,19 @@ def default_network(operator: Operator, source: Source, n: int, which: str, key:
             f"a differential operator needs functions that vanish at the edge of the domain, and "
             f"{type(source).__name__} names no edge; draw from a Box, or give a network that vanishes where it must"
         )
+    elif len(source.shape) == 1:
+        network = OnInputs(_standardised(source), network)
     return WithConstant(network) if constant else network
+
+
+def box_of(source: Source) -> Box | None:
+    """The box that a source draws from, if it is one."""
+    inside = source.box if isinstance(source, Mixture) else source
+    return inside if isinstance(inside, Box) else None
+
+
+def _standardised(source: Source) -> ScaledInputs:
+    """Inputs of mean zero and variance one, whatever the units of the data."""
+    x = np.asarray(source.sample(jax.random.key(0), 1024).x, np.float64)
+    spread = x.std(0)
+    return ScaledInputs(tuple(x.mean(0).tolist()), tuple(np.where(spread > 0, spread, 1.0).tolist()))

@@ -20,7 +20,10 @@ class Arrays(Source):
     def __init__(self, data: Real[ArrayLike, "rows ..."]):
         self.data = as_real("data", data)
         if self.data.ndim < 2 or len(self.data) == 0:
-            raise ValueError(f"data must be an array of points (rows, …); got shape {self.data.shape}")
+            raise ValueError(
+                f"data must be an array of points (rows, features…); got shape {self.data.shape}. "
+                "One number a row is data[:, None]"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

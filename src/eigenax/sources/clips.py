@@ -30,7 +30,8 @@ class Clips(Source):
         self.series, self.length = as_real("series", series), int(length)
         if self.series.ndim < 2 or len(self.series) < length:
             raise ValueError(
-                f"series must be an array (time, …) of at least length = {length} points; got {self.series.shape}"
+                f"series must be an array (time, features…) of at least length = {length} points; got shape "
+                f"{self.series.shape}. One number a time is series[:, None]"
             )
 
     @property

@@ -13,18 +13,15 @@ import optax
 from eigenax.checks import (
     as_seed,
     check_batch,
-    check_bounded,
     check_choice,
-    check_distinct,
     check_edge,
     check_network,
     check_parts,
-    draw,
+    check_problem,
     whole,
 )
 from eigenax.core.precision import full_precision
 from eigenax.core.ritz import Finish
-from eigenax.errors import StoppedError
 from eigenax.measurement import measure
 from eigenax.modes import Modes, Which
 from eigenax.networks.default import default_network
@@ -33,7 +30,6 @@ from eigenax.solvers.base import Solver
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
-from eigenax.training.files import locked
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import progress_bar
 from eigenax.training.session import Resumed, Session
@@ -95,7 +91,7 @@ def solve(
         finish=finish,
         samples=samples,
         seed=seed,
-        steps=whole("steps", steps),
+        steps=last.steps,
         progress=progress,
     )
 
@@ -121,11 +117,7 @@ def fit(
     check_parts(operator, source, solver, callbacks)
     n, steps, batch, seed = whole("n", n), whole("steps", steps), whole("batch", batch), as_seed(seed)
     log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
-    check_choice("which", which, get_args(Which))
-    check_bounded(operator, which)
-    drawn = draw(source)
-    check_distinct(drawn, n)
-    operator.check(drawn)
+    check_problem(operator, source, n, which)
     if network is None:
         network = default_network(operator, source, n, which, network_key(seed))
     check_network(network, source, n)
@@ -133,35 +125,29 @@ def fit(
     if solver is None:
         check_batch(source, n, batch)
         solver = default_solver(steps)
-    session, resumed = None, Resumed(start(solver, network, n, seed))
+    fresh, session = start(solver, network, n, seed), None
+    if folder is not None:
+        counts = {"n": n, "seed": seed, "steps": steps, "batch": batch}
+        session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
+        callbacks = (session, *callbacks)
     sign = 1.0 if which == "smallest" else -1.0
-    with contextlib.ExitStack() as stack:
-        if folder is not None:
-            counts = {"n": n, "seed": seed, "steps": steps, "batch": batch}
-            session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
-            stack.enter_context(locked(session.folder))
-            resumed = session.resume(resumed.state)
-            callbacks = (session, *callbacks)
-        update = stack.enter_context(progress_bar(label, show=progress))
-        try:
-            return train(
-                solver,
-                sign * operator,
-                source,
-                resumed.state,
-                steps=steps,
-                batch=batch,
-                log_every=log_every,
-                sign=sign,
-                seconds=resumed.seconds,
-                compile_seconds=resumed.compile_seconds,
-                callbacks=(*callbacks, update),
-            )
-        except StoppedError as stop:
-            if session is not None and stop.moment.step > 0:
-                session.save(stop.moment)
-                stop.add_note(f"saved in {folder}: the same call goes on from step {stop.moment.step}")
-            raise
+    with (
+        session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
+        progress_bar(label, show=progress) as update,
+    ):
+        return train(
+            solver,
+            sign * operator,
+            source,
+            resumed.state,
+            steps=steps,
+            batch=batch,
+            log_every=log_every,
+            sign=sign,
+            seconds=resumed.seconds,
+            compile_seconds=resumed.compile_seconds,
+            callbacks=(*callbacks, update),
+        )
 
 
 def _probe(operator: Operator, source: Source, network: Any) -> list[float]:

@@ -3,7 +3,7 @@
 import numbers
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from eigenax.core.batch import Batch
-from eigenax.networks.default import box_of
+from eigenax.modes import Which
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
+from eigenax.sources.mixture import box_of
 
 
 def whole(name: str, value: Any) -> int:
@@ -54,6 +55,15 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise TypeError(f"callbacks must be a sequence of functions, such as [print]; got {callbacks!r}")
+
+
+def check_problem(operator: Operator, source: Source, n: int, which: str) -> None:
+    """Look at what operator and source do on a few points, and whether n modes at that end can be had of them."""
+    check_choice("which", which, get_args(Which))
+    check_bounded(operator, which)
+    drawn = draw(source)
+    check_distinct(drawn, n)
+    operator.check(drawn)
 
 
 def check_bounded(operator: Operator, which: str) -> None:

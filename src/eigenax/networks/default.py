@@ -11,8 +11,7 @@ from eigenax.networks.features import ScaledInputs
 from eigenax.networks.mlp import MLP
 from eigenax.operators.base import Operator
 from eigenax.sources.base import Source
-from eigenax.sources.box import Box
-from eigenax.sources.mixture import Mixture
+from eigenax.sources.mixture import box_of
 
 
 def default_network(operator: Operator, source: Source, n: int, which: str, key: PRNGKeyArray) -> Network:
@@ -48,12 +47,6 @@ def default_network(operator: Operator, source: Source, n: int, which: str, key:
     elif len(source.shape) == 1:
         network = OnInputs(_standardised(source), network)
     return WithConstant(network) if constant else network
-
-
-def box_of(source: Source) -> Box | None:
-    """The box that a source draws from, if it is one."""
-    inside = source.box if isinstance(source, Mixture) else source
-    return inside if isinstance(inside, Box) else None
 
 
 def _standardised(source: Source) -> ScaledInputs:

@@ -103,6 +103,12 @@ class Mixture(Source):
         return Points(inside, weights)
 
 
+def box_of(source: Source) -> Box | None:
+    """The box that a source draws from, if it is one."""
+    inside = source.box if isinstance(source, Mixture) else source
+    return inside if isinstance(inside, Box) else None
+
+
 def _apportion(size: int, shares: tuple[float, ...]) -> list[int]:
     edges = [round(size * sum(shares[: i + 1])) for i in range(len(shares))]
     return [b - a for a, b in zip([0, *edges], edges, strict=False)]

@@ -1,15 +1,17 @@
 """A run's folder while it trains: metrics, checkpoints, and where to go on from."""
 
+import contextlib
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenax.errors import RunError
+from eigenax.errors import RunError, StoppedError
 from eigenax.training.checkpoint import load_newest, save_checkpoint
-from eigenax.training.files import make_folder
+from eigenax.training.files import locked, make_folder
 from eigenax.training.loop import Moment
 from eigenax.training.metrics import append_metrics, rewind_metrics
 from eigenax.training.state import RunState
@@ -46,6 +48,18 @@ class Session:
     def checkpoints(self) -> Path:
         """The newest few states."""
         return self.folder / "checkpoints"
+
+    @contextlib.contextmanager
+    def going_on(self, fresh: RunState) -> Iterator[Resumed]:
+        """Keep the folder to this process, find where to go on from, and save where a run is stopped."""
+        with locked(self.folder):
+            try:
+                yield self.resume(fresh)
+            except StoppedError as stop:
+                if stop.moment.step > 0:
+                    self.save(stop.moment)
+                    stop.add_note(f"saved in {self.folder}: the same call goes on from step {stop.moment.step}")
+                raise
 
     def resume(self, fresh: RunState) -> Resumed:
         """The newest checkpoint of this run, or the fresh state where there is none yet."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 # Two cores are shared by pytest's workers; one thread each keeps their sum at two.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import jax
 import pytest

@@ -36,6 +36,8 @@ def test_a_wheel_installs_and_runs_in_an_environment_of_its_own(tmp_path):
     )
     assert str(site) in where.stdout
     small = [
+        "--preset",
+        "quick",
         "--n",
         "2",
         "--steps",

@@ -19,17 +19,23 @@ if TYPE_CHECKING:
     from eigenax.networks.mlp import MLP, Separate
     from eigenax.operators.base import Operator
     from eigenax.operators.kernel import Kernel
+    from eigenax.operators.laplace_beltrami import LaplaceBeltrami
     from eigenax.operators.laplacian import Laplacian
     from eigenax.operators.potential import Potential
     from eigenax.operators.slowness import Slowness
+    from eigenax.solvers.alternatives import AugmentedLagrangian, Sequential, Trace
     from eigenax.solvers.base import Solver
+    from eigenax.solvers.galerkin import Galerkin
+    from eigenax.solvers.natural import NaturalGradient
     from eigenax.solvers.schedules import following
     from eigenax.solvers.spin import SpIN
     from eigenax.sources.arrays import Arrays
     from eigenax.sources.base import Source
     from eigenax.sources.box import Box
     from eigenax.sources.clips import Clips
-    from eigenax.sources.mixture import Mixture, Radial
+    from eigenax.sources.densities import Gaussian, Radial, Scales
+    from eigenax.sources.mixture import Mixture
+    from eigenax.sources.surface import Surface, sphere, torus
 
 __version__ = "0.1.0"
 
@@ -44,24 +50,31 @@ _HOMES = {
     "networks.mlp": ["MLP", "Separate"],
     "operators.base": ["Operator"],
     "operators.kernel": ["Kernel"],
+    "operators.laplace_beltrami": ["LaplaceBeltrami"],
     "operators.laplacian": ["Laplacian"],
     "operators.potential": ["Potential"],
     "operators.slowness": ["Slowness"],
     "assemble": ["network_key", "solve"],
+    "solvers.alternatives": ["AugmentedLagrangian", "Sequential", "Trace"],
     "solvers.base": ["Solver"],
+    "solvers.galerkin": ["Galerkin"],
+    "solvers.natural": ["NaturalGradient"],
     "solvers.schedules": ["following"],
     "solvers.spin": ["SpIN"],
     "sources.arrays": ["Arrays"],
     "sources.base": ["Source"],
     "sources.box": ["Box"],
     "sources.clips": ["Clips"],
-    "sources.mixture": ["Mixture", "Radial"],
+    "sources.densities": ["Gaussian", "Radial", "Scales"],
+    "sources.mixture": ["Mixture"],
+    "sources.surface": ["Surface", "sphere", "torus"],
     "errors": ["DivergedError", "InterruptedRun", "RunError"],
 }
 
 __all__ = [
     "MLP",
     "Arrays",
+    "AugmentedLagrangian",
     "Bounded",
     "Box",
     "BoxFactor",
@@ -69,11 +82,15 @@ __all__ = [
     "Conv",
     "CuspInputs",
     "DivergedError",
+    "Galerkin",
+    "Gaussian",
     "InterruptedRun",
     "Kernel",
+    "LaplaceBeltrami",
     "Laplacian",
     "Mixture",
     "Modes",
+    "NaturalGradient",
     "Network",
     "OnInputs",
     "Operator",
@@ -83,17 +100,23 @@ __all__ = [
     "Radial",
     "RunError",
     "ScaledInputs",
+    "Scales",
     "Separate",
+    "Sequential",
     "Slowness",
     "Solver",
     "Source",
     "SpIN",
+    "Surface",
+    "Trace",
     "WithConstant",
     "following",
     "load",
     "measure",
     "network_key",
     "solve",
+    "sphere",
+    "torus",
 ]  # fmt: skip
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array
 
 from eigenax.checks import (
     as_seed,
@@ -18,18 +20,26 @@ from eigenax.checks import (
     check_network,
     check_parts,
     check_problem,
+    check_tolerance,
     whole,
 )
-from eigenax.core.precision import full_precision
+from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.ritz import Finish
+from eigenax.galerkin.rounds import Problem, run_rounds
+from eigenax.galerkin.rounds import start as start_rounds
 from eigenax.measurement import measure
 from eigenax.modes import Modes, Which
+from eigenax.networks.base import in_precision
 from eigenax.networks.default import default_network
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
+from eigenax.solvers.galerkin import Galerkin
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
+from eigenax.sources.box import Box
+from eigenax.sources.mixture import Mixture
+from eigenax.sources.surface import Surface
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import progress_bar
 from eigenax.training.session import Resumed, Session
@@ -42,12 +52,14 @@ def solve(
     *,
     which: Which = "smallest",
     network: Any = None,
-    solver: Solver | None = None,
-    steps: int = 20_000,
+    solver: Solver | Galerkin | None = None,
+    steps: int | None = None,
+    tolerance: float | None = None,
     batch: int = 256,
     seed: int = 0,
-    finish: Finish = "rotate",
-    samples: int = 2**17,
+    finish: Finish | None = None,
+    samples: int | None = None,
+    precision: Precision = "float32",
     folder: str | PathLike[str] | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
@@ -55,45 +67,100 @@ def solve(
 ) -> Modes:
     """The first n eigenfunctions of an operator, learned from the points a source draws.
 
-    Network and solver are chosen for the problem unless given. Eigenvalues, standard errors and residuals come
-    from `samples` fresh points. With a `folder`, metrics and checkpoints are written there, and the same call
-    goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see every log point, `log_every` steps.
+    Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface,
+    where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. Training ends when every residual norm is at
+    most `tolerance`; without one when they no longer fall, and after `steps` at the latest: `modes.stopped` says which.
+    Eigenvalues, standard errors and residuals come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz",
+    the best combinations of the last hidden layer, where the operator is local, and otherwise "rotate". With a
+    `folder`, metrics and checkpoints are written there, and the same call goes on from them after a crash or Ctrl-C, to
+    the same bits. Callbacks see every log point, `log_every` steps.
 
     >>> import eigenax as ex
     >>> well = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
-    >>> modes = ex.solve(well, ex.Box(-6, 6, dims=1), n=3, steps=200, progress=False)
-    >>> modes(jnp.zeros((5, 1))).shape
-    (5, 3)
+    >>> modes = ex.solve(well, ex.Box(-6, 6, dims=1), n=3, progress=False)
+    >>> modes.eigenvalues.round(4)
+    array([1., 3., 5.])
     """
+    finish = finish or ("ritz" if _is_differential(operator) else "rotate")
     check_choice("finish", finish, get_args(Finish))
-    whole("samples", samples)
+    check_choice("precision", precision, get_args(Precision))
+    if samples is not None:
+        samples = whole("samples", samples)
+    batch = whole("batch", batch)
+    check_tolerance(tolerance)
+    if solver is None and network is None and _is_domain(source) and _is_differential(operator):
+        solver = Galerkin()
+    if isinstance(solver, Galerkin):
+        return _by_rounds(
+            operator, source, n, which=which, network=network, solver=solver, steps=steps, tolerance=tolerance,
+            seed=seed, samples=samples, folder=folder, callbacks=callbacks, progress=progress,
+        )  # fmt: skip
     last = fit(
-        operator,
-        source,
-        n,
-        which=which,
-        network=network,
-        solver=solver,
-        steps=steps,
-        batch=batch,
-        seed=seed,
-        folder=folder,
-        callbacks=callbacks,
-        progress=progress,
-        log_every=log_every,
-    )
-    trained = last.state.solver.network
+        operator, source, n, which=which, network=network, solver=solver, steps=steps, tolerance=tolerance, batch=batch,
+        seed=seed, precision=precision, folder=folder, callbacks=callbacks, progress=progress, log_every=log_every,
+    )  # fmt: skip
     return measure(
-        trained,
+        last.state.solver.network,
         operator,
         source,
+        n=n,
         which=which,
         finish=finish,
-        samples=samples,
+        samples=samples or 2**17,
         seed=seed,
-        steps=last.steps,
+        steps=last.step,
+        stopped=last.stopped,
+        precision=precision,
         progress=progress,
     )
+
+
+def _by_rounds(
+    operator: Operator,
+    source: Source,
+    n: int,
+    *,
+    which: Which,
+    network: Any,
+    solver: Galerkin,
+    steps: int | None,
+    tolerance: float | None,
+    seed: int,
+    samples: int | None,
+    folder: str | PathLike[str] | None,
+    callbacks: Sequence[Callback],
+    progress: bool,
+) -> Modes:
+    check_parts(operator, source, solver, callbacks)
+    if network is not None or not (_is_domain(source) and operator.local):
+        raise ValueError(
+            "Galerkin makes its own functions, for local operators on a Box, Mixture or Surface; give another solver, "
+            "such as NaturalGradient(), to train a network or for other operators and sources"
+        )
+    n, steps, seed = whole("n", n), whole("steps", 3 if steps is None else steps), as_seed(seed)
+    check_problem(operator, source, n, which)
+    problem = Problem(operator, source, n, which, seed, samples, solver)
+    fresh, session = start_rounds(problem), None
+    if folder is not None:
+        settings = {"n": n, "seed": seed, "steps": steps, "which": which, "tolerance": tolerance, "samples": samples}
+        with counting_in("float64"):
+            session = Session(Path(folder), settings | {"problem": _probe(operator, source, _moments_of_place)})
+            callbacks = (session, *callbacks)
+    with (
+        counting_in("float64"),
+        session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
+        progress_bar("rounds", show=progress) as update,
+    ):
+        modes, _ = run_rounds(
+            problem,
+            resumed.state,
+            steps=steps,
+            tolerance=tolerance,
+            seconds=resumed.seconds,
+            callbacks=(*callbacks, update),
+            progress=False,
+        )
+    return modes
 
 
 def fit(
@@ -104,9 +171,11 @@ def fit(
     which: Which = "smallest",
     network: Any = None,
     solver: Solver | None = None,
-    steps: int = 20_000,
+    steps: int | None = None,
+    tolerance: float | None = None,
     batch: int = 256,
     seed: int = 0,
+    precision: Precision = "float32",
     folder: str | PathLike[str] | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
@@ -115,39 +184,63 @@ def fit(
 ) -> Moment:
     """The training half of `solve`, for those who `measure` otherwise; the network is in `state.solver.network`."""
     check_parts(operator, source, solver, callbacks)
-    n, steps, batch, seed = whole("n", n), whole("steps", steps), whole("batch", batch), as_seed(seed)
+    n, steps, batch, seed = (
+        whole("n", n),
+        whole("steps", 20_000 if steps is None else steps),
+        whole("batch", batch),
+        as_seed(seed),
+    )
     log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
     check_problem(operator, source, n, which)
-    if network is None:
-        network = default_network(operator, source, n, which, network_key(seed))
-    check_network(network, source, n)
-    check_edge(operator, source, network)
-    if solver is None:
-        check_batch(source, n, batch)
-        solver = default_solver(steps)
-    fresh, session = start(solver, network, n, seed), None
-    if folder is not None:
-        counts = {"n": n, "seed": seed, "steps": steps, "batch": batch}
-        session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
-        callbacks = (session, *callbacks)
-    sign = 1.0 if which == "smallest" else -1.0
-    with (
-        session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
-        progress_bar(label, show=progress) as update,
-    ):
-        return train(
-            solver,
-            sign * operator,
-            source,
-            resumed.state,
-            steps=steps,
-            batch=batch,
-            log_every=log_every,
-            sign=sign,
-            seconds=resumed.seconds,
-            compile_seconds=resumed.compile_seconds,
-            callbacks=(*callbacks, update),
-        )
+    with counting_in(precision, at_least=True):
+        if network is None:
+            network = default_network(operator, source, n, which, network_key(seed))
+        network = in_precision(network)
+        check_network(network, source, n)
+        check_edge(operator, source, network)
+        if solver is None:
+            check_batch(source, n, batch)
+            solver = default_solver(steps)
+        fresh, session = start(solver, network, n, seed), None
+        if folder is not None:
+            counts = {"n": n, "seed": seed, "steps": steps, "batch": batch, "tolerance": tolerance}
+            session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
+            callbacks = (session, *callbacks)
+        sign = 1.0 if which == "smallest" else -1.0
+        with (
+            session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
+            progress_bar(label, show=progress) as update,
+        ):
+            return train(
+                solver,
+                sign * operator,
+                source,
+                resumed.state,
+                steps=steps,
+                tolerance=tolerance,
+                batch=batch,
+                log_every=log_every,
+                sign=sign,
+                seconds=resumed.seconds,
+                compile_seconds=resumed.compile_seconds,
+                callbacks=(*callbacks, update),
+            )
+
+
+def _is_domain(source: Any) -> bool:
+    """Whether a source is a place, whose points can be drawn anywhere, rather than data."""
+    return isinstance(source, Box | Mixture | Surface)
+
+
+def _is_differential(operator: Any) -> bool:
+    """Whether an operator is local and without bound on one side, as derivatives are; others are looked at
+    elsewhere."""
+    return isinstance(operator, Operator) and operator.local and operator.unbounded != 0
+
+
+def _moments_of_place(x: Array) -> Array:
+    """Functions of any point, to tell one problem from another by."""
+    return jnp.stack([jnp.sin(jnp.sum(x)), jnp.cos(jnp.sum(x * jnp.arange(1, x.size + 1)))])
 
 
 def _probe(operator: Operator, source: Source, network: Any) -> list[float]:

@@ -14,6 +14,7 @@ from eigenax.core.batch import Batch
 from eigenax.modes import Which
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
+from eigenax.solvers.galerkin import Galerkin
 from eigenax.sources.base import Source
 from eigenax.sources.mixture import box_of
 
@@ -38,6 +39,12 @@ def as_seed(seed: Any) -> int:
     return int(seed)
 
 
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse a tolerance that no residual could be compared with."""
+    if tolerance is not None and not (isinstance(tolerance, numbers.Real) and float(tolerance) > 0):
+        raise ValueError(f"tolerance must be a positive number, a bound on the residual norms; got {tolerance!r}")
+
+
 def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None:
     """Refuse parts of the wrong kind, or that do not fit together."""
     if not isinstance(operator, Operator):
@@ -51,7 +58,7 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
             f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
             f"{source.draws.__name__}: Slowness needs a source of successive points (Clips), the others single points"
         )
-    if not isinstance(solver, Solver | None):
+    if not isinstance(solver, Solver | Galerkin | None):
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise TypeError(f"callbacks must be a sequence of functions, such as [print]; got {callbacks!r}")
@@ -100,7 +107,7 @@ def check_edge(operator: Operator, source: Source, network: Any) -> None:
     box = box_of(source)
     if not operator.wants_boundary or box is None:
         return
-    inside = box.draw(jax.random.key(0), 64)
+    inside = box.sample(jax.random.key(0), 64).x
     axes = jnp.arange(64) % len(box.low)
     on_faces = inside.at[jnp.arange(64), axes].set(jnp.asarray(box.high, inside.dtype)[axes])
     at_edge, within = (jnp.abs(jax.vmap(network)(x)).max(0) for x in (on_faces, inside))

@@ -1,26 +1,36 @@
 """From a trained network to modes: everything measured on samples that training never saw."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, get_args
+from functools import partial
+from typing import Any, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch
-from eigenax.core.precision import full_precision
-from eigenax.core.rayleigh import second_moment
-from eigenax.core.ritz import Finish, combine
+from eigenax.core.precision import Precision
+from eigenax.core.rayleigh import HIGHEST, second_moment
+from eigenax.core.ritz import Finish, combine, lowest
+from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which
+from eigenax.networks.base import hidden_layer
 from eigenax.operators.base import Function, Operator
+from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
-from eigenax.training.progress import progress_track
+from eigenax.sources.box import Box
+from eigenax.sources.mixture import Mixture
+from eigenax.sources.surface import Surface
 
-BATCHES = 64
-"""Standard errors are the scatter between this many batches."""
+POINTS_PER_FUNCTION = 64
+"""A Rayleigh–Ritz step over f functions takes so many times f points at least."""
+LEAST_POINTS = 100
+"""Functions that live on fewer samples than this are left out."""
+SIGN_SAMPLES = 2**13
+CUTS = (1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
+"""How small a variance may be for a direction to count; which of these holds is found on other samples."""
 
 
 def measure(
@@ -28,91 +38,180 @@ def measure(
     operator: Operator,
     source: Source,
     *,
+    n: int | None = None,
     which: Which = "smallest",
     finish: Finish = "rotate",
     samples: int = 2**17,
     seed: int = 0,
     steps: int = 0,
+    stopped: str = "",
+    precision: Precision = "float32",
     progress: bool = False,
 ) -> Modes:
     """Orthonormalise, order and measure the functions of a network on fresh samples of a source.
 
     Also for a network trained otherwise: on another source of the same inner product, or with exact derivatives
-    after finite differences. The sign of each function makes its largest value positive.
+    after finite differences. `finish="ritz"` takes the best `n` combinations of its last hidden layer, in float64,
+    instead of its outputs. The sign of each function makes its largest value positive.
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
     samples, seed = whole("samples", samples), as_seed(seed)
-    # 0 and 1 folded into the seed's key are for the network and its training.
-    for_moments, for_errors = (FreshSamples(source, seed, purpose, samples, progress) for purpose in (2, 3))
+    precision = "float64" if finish == "ritz" else precision
+    fresh = partial(
+        FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples
+    )
     sign = 1 if which == "smallest" else -1
-    values, coefficients = combine(*moments(network, operator, for_moments), finish=finish, sign=sign)
-    unknown = np.full_like(values, np.nan)
-    modes = Modes(network, coefficients, values, unknown, unknown, source.shape, which, steps, seed)
-    standard_errors, residuals, signs = errors(modes.at_point, values, operator, for_errors)
-    return dataclasses.replace(
-        modes, coefficients=coefficients * signs, standard_errors=standard_errors, residuals=residuals
+    # 0 and 1 folded into the seed's key are for the network and its training.
+    if finish == "ritz":
+        network = hidden_layer(network)
+        values, coefficients, standard_errors, residuals = _ritz(network, operator, fresh, whole("n", n), sign)
+    else:
+        values, coefficients = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
+        standard_errors, residuals = errors(_combined(network, coefficients), values, operator, fresh(purpose=3))
+    place = source if isinstance(source, Box | Mixture | Surface) else None
+    signs = _signs(_combined(network, coefficients), fresh(purpose=4, samples=SIGN_SAMPLES))
+    return Modes(
+        network,
+        coefficients * signs,
+        values,
+        standard_errors,
+        residuals,
+        source.shape,
+        which,
+        steps,
+        seed,
+        precision,
+        place,
+        stopped,
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class FreshSamples:
-    """Batches of a source that depend on seed and purpose alone."""
+def _combined(network: Function, coefficients: Float[np.ndarray, "k n"]) -> Function:
+    def at_point(x: Array) -> Array:
+        u = network(x)
+        return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
 
-    source: Source
-    seed: int
-    purpose: int
-    samples: int
-    progress: bool = False
-
-    def map(self, function: Callable[[Batch], tuple[Array, ...]]) -> list[np.ndarray]:
-        """A compiled function of every batch, its results stacked in float64."""
-        size = max(4, self.samples // BATCHES)
-        key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
-
-        @jax.jit  # with the source as an argument: its data must not become a constant of the program
-        def compiled(source: Source, index: Int[Array, ""]) -> tuple[Array, ...]:
-            return function(source.sample(jax.random.fold_in(key, index), size))
-
-        indices = progress_track(range(BATCHES), "measuring", show=self.progress)
-        with full_precision():
-            rows = [compiled(self.source, jnp.asarray(index)) for index in indices]
-        return [np.stack([np.asarray(part, np.float64) for part in parts]) for parts in zip(*rows, strict=True)]
+    return at_point
 
 
-def moments(function: Function, operator: Operator, samples: FreshSamples) -> list[Float[np.ndarray, "k k"]]:
-    """Σ and Π of functions."""
+def _signs(function: Function, samples: FreshSamples) -> Float[np.ndarray, " n"]:
+    """The sign of the largest value of each function."""
 
     def of_batch(batch: Batch) -> tuple[Array, Array]:
+        v = jax.vmap(function)(batch.x)
+        return v.max(0), v.min(0)
+
+    highest, lowest = samples.map(of_batch)
+    return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)
+
+
+def moments(function: Function, operator: Operator, samples: FreshSamples) -> list[np.ndarray]:
+    """Σ and Π of functions, and the mean of (w u²)²: on how few samples each of them lives."""
+
+    def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
         u = jax.vmap(function)(batch.x)
         ku = operator.apply(function, batch, u)
-        return second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights)
+        weighted = batch.weights[:, None] * u**2
+        return second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights), jnp.mean(weighted**2, 0)
 
-    return [part.mean(0) for part in samples.map(of_batch)]
+    return samples.mean(of_batch)
+
+
+class RitzModes(NamedTuple):
+    """The best combinations of functions, and how well they are known."""
+
+    values: Float[np.ndarray, " n"]
+    coefficients: Float[np.ndarray, "f n"]
+    standard_errors: Float[np.ndarray, " n"]
+    residuals: Float[np.ndarray, " n"]
+
+
+def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) -> RitzModes:
+    """The best n combinations of f functions: found on some samples; chosen, rotated and measured on others.
+
+    Samples decide how small a variance they support: too small a cut lets rounding and chance in, and shows as a
+    residual on the other samples.
+    """
+    functions = jax.eval_shape(network, jnp.zeros(fresh.args[0].shape)).shape[0]
+    first, second = fresh(purpose=2), fresh(purpose=3)
+    first = dataclasses.replace(first, samples=max(first.samples, POINTS_PER_FUNCTION * functions))
+    sigma, pi, fourth = moments(network, operator, first)
+    supported = (first.samples * np.diag(sigma) ** 2 >= LEAST_POINTS * fourth) & (np.diag(sigma) > 0)
+    kept = np.ix_(supported, supported)
+    if supported.sum() < n:
+        raise SingularMomentsError(
+            f"the samples support only {supported.sum()} functions, but n is {n}: draw more, or ask for fewer modes"
+        )
+    solutions = lowest(sigma[kept], sign * pi[kept], n, CUTS)
+    candidates = [_scattered(found.coefficients, supported) for found in solutions]
+    together = _combined(network, np.concatenate(candidates, 1))
+
+    def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
+        v, w = jax.vmap(together)(batch.x), batch.weights
+        kv = sign * operator.apply(together, batch, v)
+        return second_moment(v, v, w), second_moment(v, kv, w), second_moment(kv, kv, w)
+
+    sums = second.map(of_batch)
+    blocks = [slice(c * n, (c + 1) * n) for c in range(len(CUTS))]
+    rotated = [_rotated(*(part[:, block, block] for part in sums)) for block in blocks]
+    best = min(range(len(CUTS)), key=lambda c: rotated[c].residuals.sum())
+    values, rotation, standard_errors, residuals = rotated[best]
+    return RitzModes(sign * values, candidates[best] @ rotation, standard_errors, residuals)
+
+
+def _rotated(
+    sigma: Float[np.ndarray, "g n n"], pi: Float[np.ndarray, "g n n"], squared: Float[np.ndarray, "g n n"]
+) -> RitzModes:
+    """Functions turned into orthonormal ones with diagonal Λ, from the moments of g groups of samples.
+
+    To first order a Rayleigh quotient moves with E[w v (K v − λ v)], whose scatter between groups is its error.
+    Functions that are not even independent have infinite residuals.
+    """
+    try:
+        values, rotation = combine(sigma.mean(0), pi.mean(0))
+    except SingularMomentsError:
+        n = sigma.shape[1]
+        return RitzModes(np.zeros(n), np.eye(n), np.full(n, np.inf), np.full(n, np.inf))
+
+    def diagonals(matrices: Float[np.ndarray, "g n n"]) -> Float[np.ndarray, "g n"]:
+        return np.einsum("in,gij,jn->gn", rotation, matrices, rotation)
+
+    influence = diagonals(pi) - values * diagonals(sigma)
+    norms = diagonals(squared) - 2 * values * diagonals(pi) + values**2 * diagonals(sigma)
+    scatter = np.sqrt(len(sigma))
+    resolution = norms.std(0, ddof=1) / scatter
+    residuals = np.sqrt(np.maximum(norms.mean(0), resolution))
+    return RitzModes(values, rotation, influence.std(0, ddof=1) / scatter, residuals)
+
+
+def _scattered(rows: Float[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Float[np.ndarray, "f n"]:
+    """Rows put at their places among zeros."""
+    whole_matrix = np.zeros((len(places), rows.shape[1]))
+    whole_matrix[places] = rows
+    return whole_matrix
 
 
 def errors(
     function: Function, values: Float[np.ndarray, " n"], operator: Operator, samples: FreshSamples
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Standard errors, residual norms ‖(K − λ) v‖ and the sign of the largest value, of orthonormal functions.
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Standard errors and residual norms ‖(K − λ) v‖ of orthonormal functions.
 
     To first order a Rayleigh quotient moves with E[w v (K v − λ v)], which has no scatter at an eigenfunction.
     A residual too small for the samples to tell from zero is given as what they could tell, and is NaN where they
     tell nothing: pairs of points without a third.
     """
 
-    def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
+    def of_batch(batch: Batch) -> tuple[Array, Array]:
         v = jax.vmap(function)(batch.x)
         expected = jnp.asarray(values, v.dtype) * v
         influence = batch.weights[:, None] * v * (operator.apply(function, batch, v) - expected)
         twice = operator.twice(function, batch, v)
         squared = twice.weights[:, None] * (twice.first - expected) * (twice.second - expected)
-        largest = jnp.take_along_axis(v, jnp.abs(v).argmax(0, keepdims=True), 0)[0]
         total_weight = twice.weights.sum() / batch.weights.mean()
-        return influence.mean(0), squared.sum(0) / total_weight, largest
+        return influence.mean(0), squared.sum(0) / total_weight
 
-    influence, squared, largest = samples.map(of_batch)
-    peaks = np.take_along_axis(largest, np.abs(largest).argmax(0, keepdims=True), 0)[0]
+    influence, squared = samples.map(of_batch)
     standard_errors = influence.std(0, ddof=1) / np.sqrt(len(influence))
     resolution = squared.std(0, ddof=1) / np.sqrt(len(squared))
-    return standard_errors, np.sqrt(np.maximum(squared.mean(0), resolution)), np.where(peaks < 0, -1.0, 1.0)
+    return standard_errors, np.sqrt(np.maximum(squared.mean(0), resolution))

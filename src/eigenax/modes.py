@@ -1,8 +1,9 @@
 """The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,14 +12,26 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from eigenax import serialisation
-from eigenax.core.precision import full_precision
-from eigenax.core.rayleigh import HIGHEST
+from eigenax.core.batch import Batch
+from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.errors import RunError
+from eigenax.operators.base import Operator
+from eigenax.operators.potential import Potential
+from eigenax.samples import FreshSamples
+from eigenax.sources.base import Source
 from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
-FORMAT = "eigenax-modes-1"
+FORMAT = "eigenax-modes-2"
 FILE = "modes.safetensors"
 Which = Literal["smallest", "largest"]
+
+
+class MatrixElements(NamedTuple):
+    """⟨v_i | O | v_j⟩ of n functions, and how well each is known."""
+
+    values: Float[np.ndarray, "n n"]
+    standard_errors: Float[np.ndarray, "n n"]
 
 
 class Modes(eqx.Module):
@@ -40,6 +53,12 @@ class Modes(eqx.Module):
     which: Which = eqx.field(static=True)
     steps: int = eqx.field(static=True)
     seed: int = eqx.field(static=True)
+    precision: Precision = eqx.field(static=True, default="float32")
+    """In which the functions are evaluated."""
+    source: Any = None
+    """Where they were measured, if that is a place and not data."""
+    stopped: str = eqx.field(static=True, default="")
+    """Why training ended."""
 
     @property
     def n(self) -> int:
@@ -53,14 +72,42 @@ class Modes(eqx.Module):
 
     def __call__(self, x: Real[ArrayLike, "..."]) -> Float[Array, "... n"]:
         """All functions at any number of points."""
-        points = jnp.asarray(x, float)
+        usual = jnp.zeros(()).dtype
+        with counting_in(self.precision, at_least=True), full_precision():
+            return self._evaluated(jnp.asarray(x, float)).astype(usual)
+
+    def _evaluated(self, points: Float[Array, "..."]) -> Float[Array, "... n"]:
         axes = points.ndim - len(self.shape)
         if axes < 0 or points.shape[axes:] != self.shape:
             hint = "; for points on a line give x[:, None]" if self.shape == (1,) else ""
             raise ValueError(f"x must end in the shape of a point, {self.shape}; got {points.shape}{hint}")
         flat = points.reshape(-1, *self.shape)
-        with full_precision():
-            return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
+        return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
+
+    def matrix_elements(
+        self, observable: Operator | Callable[[Array], Array], *, source: Source | None = None, samples: int = 2**17
+    ) -> MatrixElements:
+        """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors.
+
+        O is an operator, or a function of one point that multiplies. `source` is where the modes were measured unless
+        given; those of data need theirs.
+
+        >>> dipole = modes.matrix_elements(lambda x: x[0]).values  # doctest: +SKIP
+        """
+        place = self.source if source is None else source
+        if place is None:
+            raise ValueError(
+                "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
+            )
+        operator = observable if isinstance(observable, Operator) else Potential(observable)
+        fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
+
+        def of_batch(batch: Batch) -> tuple[Array]:
+            v = jax.vmap(self.at_point)(batch.x)
+            return (second_moment(v, operator.apply(self.at_point, batch, v), batch.weights),)
+
+        (elements,) = fresh.map(of_batch)
+        return MatrixElements(elements.mean(0), elements.std(0, ddof=1) / np.sqrt(len(elements)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""

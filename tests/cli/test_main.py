@@ -11,7 +11,23 @@ import pytest
 from eigenax.cli.main import main
 from eigenax.training.files import locked
 
-SMALL = ["--steps", "40", "--batch", "32", "--width", "16", "--depth", "2", "--samples", "2048", "--n", "4", "--quiet"]
+SMALL = [
+    "--preset",
+    "quick",
+    "--steps",
+    "40",
+    "--batch",
+    "32",
+    "--width",
+    "16",
+    "--depth",
+    "2",
+    "--samples",
+    "2048",
+    "--n",
+    "4",
+    "--quiet",
+]
 
 
 def eigenax(*words, **options):
@@ -55,6 +71,14 @@ def sentence(capsys, words, code=2):
         (["list"], "hydrogen"),
         (["run", "--help"], "hydrogen"),
         (["run", "hydrogen", "--help"], "--half-width"),
+        (["run", "oscillator", "--help"], "--stiffness"),
+        (["run", "box", "--help"], "--boundary"),
+        (["run", "double-well", "--help"], "--half-width"),
+        (["run", "sphere", "--help"], "--radius"),
+        (["run", "torus", "--help"], "--minor"),
+        (["solve", "--help"], "--singularity"),
+        (["solve"], "--singularity"),
+        (["list"], "double-well"),
         (["resume", "--help"], "interrupted run"),
         (["report", "--help"], "finished run"),
     ],
@@ -64,10 +88,11 @@ def test_help_is_everywhere(words, expected, capsys):
     assert expected in capsys.readouterr().out
 
 
-def test_help_needs_no_jax():
+@pytest.mark.parametrize("words", [["list"], ["run", "hydrogen", "--help"], ["solve", "--help"]])
+def test_help_needs_no_jax(words):
     code = (
         "import sys\nfrom eigenax.cli.main import main\n"
-        "try:\n    main(['run', 'hydrogen', '--help'])\nexcept SystemExit:\n    pass\n"
+        f"try:\n    main({words})\nexcept SystemExit:\n    pass\n"
         "assert not {'jax', 'matplotlib', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
@@ -77,7 +102,8 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
     for words, expected in [
         (["--preset", "paper"], "600000"),
         (["--preset=paper"], "600000"),
-        ([], "20000"),
+        (["--preset", "quick"], "20000"),
+        ([], "best)"),
     ]:
         with pytest.raises(SystemExit):
             main(["run", "hydrogen", *words, "--help"])
@@ -94,19 +120,33 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "hydrogen", "--steps", "many"], "--steps"),
         (
             ["run", "hydrogen", "--preset", "best-ever"],
-            "unknown preset 'best-ever' for hydrogen; there are: quick, paper",
+            "unknown preset 'best-ever' for hydrogen; there are: best, quick, paper",
         ),
-        (["run", "hydrogen", "--batch", "4"], "--batch must be at least --n, 9; got 4"),
+        (["run", "hydrogen", "--preset", "quick", "--batch", "4"], "--batch must be at least --n, 9; got 4"),
         (["run", "hydrogen", "--n", "0"], "--n must be at least 1; got 0"),
         (["run", "hydrogen", "--steps", "-5"], "--steps must be at least 1; got -5"),
-        (["run", "hydrogen", "--half-width", "-1"], "--half-width must be positive; got -1.0"),
-        (["run", "hydrogen", "--half-width", "nan"], "--half-width must be positive; got nan"),
-        (["run", "hydrogen", "--half-width", "inf"], "--half-width must be positive; got inf"),
+        (["run", "hydrogen", "--half-width", "-1"], "--half-width must be positive, or 0 for automatic; got -1.0"),
+        (["run", "hydrogen", "--half-width", "nan"], "--half-width must be positive, or 0 for automatic; got nan"),
+        (["run", "hydrogen", "--half-width", "inf"], "--half-width must be positive, or 0 for automatic; got inf"),
         (["run", "hydrogen", "--seed", "99999999999999999999"], "--seed must be at least 0 and below 2**32"),
         (["run", "hydrogen", "--out", "x" * 300], "File name too long"),
-        (["run", "hydrogen", "--rate", "2"], "--rate must be at most 1"),
-        (["run", "hydrogen", "--decay", "1"], "--decay must be"),
-        (["run", "hydrogen", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
+        (["run", "hydrogen", "--preset", "quick", "--rate", "2"], "--rate must be at most 1"),
+        (["run", "hydrogen", "--preset", "quick", "--decay", "1"], "--decay must be"),
+        (["run", "hydrogen", "--preset", "quick", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
+        (["run", "hydrogen", "--dims", "3", "--preset", "quick"], "--dims is a setting of --preset best"),
+        (["run", "hydrogen", "--batch", "64"], "--batch is a setting of --preset quick and paper"),
+        (["run", "oscillator", "--dims", "0"], "--dims must be at least 1; got 0"),
+        (["run", "oscillator", "--stiffness", "1,x"], "--stiffness must be one number, or 2 with commas"),
+        (["run", "oscillator", "--stiffness", "1,2,3"], "--stiffness must be one number, or 2 with commas"),
+        (["run", "oscillator", "--stiffness", "1,-2"], "--stiffness must be positive on every axis"),
+        (["run", "oscillator", "--half-width", "-2"], "--half-width must be positive"),
+        (["run", "oscillator", "--tolerance", "-1"], "--tolerance must be positive"),
+        (["run", "box", "--side", "0"], "--side must be positive; got 0.0"),
+        (["run", "box", "--boundary", "soft"], "--boundary"),
+        (["run", "double-well", "--b", "0"], "--b must be positive"),
+        (["run", "sphere", "--radius", "inf"], "--radius must be positive"),
+        (["run", "torus", "--minor", "3"], "--minor must be less than --major, 2; got 3"),
+        (["run", "solve"], "unknown experiment 'solve'"),
         (["resume", "no/such/folder"], "no/such/folder holds no run"),
         (["report", "no/such/folder"], "no/such/folder holds no run"),
     ],
@@ -160,7 +200,7 @@ def test_report_and_resume_of_a_finished_run(finished, capsys):
 
 
 def test_functions_that_died_are_one_sentence(tmp_path, capsys):
-    narrow = ["--width", "2", "--depth", "1", "--sparsity", "none", "--samples", "512", "--quiet"]
+    narrow = ["--preset", "quick", "--width", "2", "--depth", "1", "--sparsity", "none", "--samples", "512", "--quiet"]
     words = ["run", "hydrogen", "--steps", "2", *narrow, "--out", tmp_path / "run"]
     assert "not positive definite" in sentence(capsys, words, code=1)
 

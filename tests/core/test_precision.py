@@ -7,6 +7,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.assemble import fit
+from eigenax.core.precision import counting_in
 
 BOX = ex.Box(-1, 1, dims=2)
 seen = []
@@ -39,3 +40,28 @@ def test_measuring_and_calling(network):
     seen.clear()
     modes(jnp.zeros((3, 2)))
     assert set(seen) == {"highest"}
+
+
+@pytest.mark.parametrize("already", [False, True])
+def test_counting_is_in_the_precision_named_whatever_it_was_before(already):
+    with jax.enable_x64(already):
+        before = jnp.zeros(()).dtype
+        for precision in ("float32", "float64"):
+            with counting_in(precision):
+                assert jnp.zeros(()).dtype == precision
+                assert jax.jit(lambda x: x + 1)(jnp.asarray(0.5)).dtype == precision
+            assert jnp.zeros(()).dtype == before
+
+
+@pytest.mark.parametrize(
+    ("precision", "already", "expected"),
+    [
+        ("float32", False, "float32"),
+        ("float32", True, "float64"),
+        ("float64", False, "float64"),
+        ("float64", True, "float64"),
+    ],
+)
+def test_counting_in_at_least_some_precision_keeps_a_higher_one(precision, already, expected):
+    with jax.enable_x64(already), counting_in(precision, at_least=True):
+        assert jnp.zeros(()).dtype == expected

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigenax.core.rayleigh import masked_gradient, masked_gradient_of_moments, quotient, residual, second_moment
+from eigenax.core.rayleigh import (
+    masked_gradient,
+    masked_gradient_of_moments,
+    quotient,
+    residual,
+    residual_norms,
+    second_moment,
+)
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -110,3 +117,15 @@ def test_lower_triangular_mixing_changes_nothing(seed, functions):
 def test_a_singular_covariance_is_not_finite_rather_than_wrong():
     u = jnp.ones((6, 2))
     assert not jnp.isfinite(quotient(second_moment(u, u, jnp.ones(6)) * 0.0, jnp.eye(2)).matrix).all()
+
+
+def test_residual_norms_are_those_of_the_weighted_residuals_and_zero_for_eigenvectors():
+    u, k, weights = dense_problem(3, 8, 3)
+    of = rayleigh(u, k, weights)
+    _, r = residual(u, k @ u, of)
+    norms = residual_norms(u, k @ u, weights, of)
+    np.testing.assert_allclose(norms, np.sqrt((np.asarray(weights)[:, None] * np.asarray(r) ** 2).sum(0) / 8))
+    assert (norms > 0.1).all()
+    _, vectors = np.linalg.eigh(np.asarray(jnp.sqrt(weights)[:, None] * k / jnp.sqrt(weights)))
+    v = jnp.asarray(vectors[:, :3] / np.sqrt(weights)[:, None])
+    np.testing.assert_allclose(residual_norms(v, k @ v, weights, rayleigh(v, k, weights)), 0, atol=1e-12)

@@ -13,7 +13,7 @@ from eigenax.evaluation.scores import (
     relative_errors,
     subspace_distance,
 )
-from eigenax.measurement import FreshSamples
+from eigenax.samples import FreshSamples
 
 
 def test_an_exact_zero_has_an_absolute_error():

@@ -1,5 +1,6 @@
 """The hydrogen experiment, small, to a stated error; and the settings of the paper."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -13,7 +14,7 @@ from eigenax.solvers.schedules import second_moment_decay
 
 
 def test_four_states_to_two_percent(tmp_path):
-    experiment = Hydrogen(n=4, steps=4000)
+    experiment = Hydrogen(n=4, preset="quick", steps=4000, half_width=80.0)
     claim(tmp_path / "run", experiment)
     result = execute(experiment, tmp_path / "run", progress=False)
     assert result["mean_relative_error"] < 0.02
@@ -54,14 +55,54 @@ def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_
 @pytest.mark.filterwarnings("ignore:the optimiser's second moment")
 @pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
 def test_the_optimiser_remembers_as_long_as_the_settings_say(optimizer):
-    solver = Hydrogen(optimizer=optimizer, decay=0.97).solver()
+    solver = Hydrogen(preset="quick", optimizer=optimizer, decay=0.97).solver()
     assert second_moment_decay(solver.optimizer) == pytest.approx(0.97, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({"n": 9}, 80),
+        ({"n": 16}, 120),
+        ({"n": 9, "charge": 4.0}, 20),
+        ({"n": 5, "dims": 3}, 60),
+        ({"half_width": 33.0}, 33),
+    ],
+)
+def test_the_box_is_wide_enough_for_the_outermost_state(settings, least):
+    box = Hydrogen(**settings).domain()
+    assert box.high[0] >= least
+    assert len(box.low) == settings.get("dims", 2)
+
+
+@pytest.mark.parametrize("n", [1, 4, 9, 16])
+def test_the_walls_do_not_matter(n):
+    """Of the last shell's density, r^2m e^(−2r/(2m+1)) up to polynomials, less than 1e-9 is at the wall."""
+    m = int(np.sqrt(n - 1))
+    r = np.linspace(0, 3000, 300_001)
+    density = r ** (2 * m) * np.exp(-2 * r / (2 * m + 1))
+    assert density[r > Hydrogen(n=n).domain().high[0]].max() < 1e-9 * density.max()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"preset": "quick", "dims": 3}, "--dims is a setting of --preset best; the preset is quick"),
+        ({"preset": "paper", "charge": 2.0}, "--charge is a setting of --preset best"),
+        ({"batch": 64}, "--batch is a setting of --preset quick and paper; the preset is best"),
+        ({"dims": 4}, "--dims must be 2 or 3; got 4"),
+        ({"charge": -1.0}, "--charge must be positive"),
+    ],
+)
+def test_settings_of_another_preset_are_refused(settings, said):
+    with pytest.raises(ValueError, match=said):
+        Hydrogen(**settings).check()
 
 
 @pytest.mark.slow
 def test_nine_states_of_the_quick_preset_on_several_seeds(tmp_path):
     for seed in range(3):
-        experiment = Hydrogen(seed=seed)
+        experiment = dataclasses.replace(Hydrogen.with_preset("quick"), seed=seed)
         folder = tmp_path / str(seed)
         claim(folder, experiment)
         assert execute(experiment, folder, progress=False)["mean_relative_error"] < 0.01

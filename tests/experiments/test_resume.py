@@ -1,4 +1,4 @@
-"""Every experiment, killed with SIGKILL at several moments and resumed, ends in the same bits as one left alone."""
+"""Training and rounds, killed with SIGKILL at several moments and resumed, end in the same bits as if left alone."""
 
 import json
 import os
@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from eigenax.experiments import EXPERIMENTS
-
-SHORT = ["--steps", "200", "--quiet"]
+SHORT = {
+    "hydrogen": ["--preset", "quick", "--steps", "200", "--quiet"],
+    "oscillator": ["--dims", "1", "--n", "3", "--steps", "2", "--samples", "16384", "--quiet"],
+}
 DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "compile_seconds", "seconds"}
 
 
@@ -67,10 +68,10 @@ def contents(folder):
     return found
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", SHORT)
 def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    finish(start("run", name, *SHORT, "--out", whole))
+    finish(start("run", name, *SHORT[name], "--out", whole))
 
     def lines():
         return (broken / "metrics.jsonl").read_text().count("\n") if (broken / "metrics.jsonl").exists() else 0
@@ -81,7 +82,9 @@ def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
         "training is under way": lambda: lines() > 20,
         "the modes are written": (broken / "modes.safetensors").exists,
     }
-    process, killed = start("run", name, *SHORT, "--out", broken), []
+    if name != "hydrogen":  # rounds are few, and each is done again
+        moments = {"the first checkpoint is there": moments["the first checkpoint is there"]}
+    process, killed = start("run", name, *SHORT[name], "--out", broken), []
     for moment, reached in moments.items():
         if kill_once(process, reached):
             killed.append(moment)

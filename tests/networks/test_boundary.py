@@ -1,4 +1,4 @@
-"""The factor that vanishes on the faces of a box."""
+"""The factors that vanish on the faces of a box, and the coordinates that fold or close it."""
 
 import itertools
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.networks.boundary import Edges, Walls
 
 BOXES = [([-2.0], [2.0]), ([-1.0, 3.0], [4.0, 5.0]), ([0.0, -50.0, 1.0], [0.5, 50.0, 9.0])]
 
@@ -60,3 +61,102 @@ def test_a_bounded_network_is_the_factor_times_the_network():
     np.testing.assert_allclose(bounded(x), factor(x) * network(x), rtol=1e-6)
     assert not bounded.separate
     assert ex.Bounded(factor, ex.Separate(2, 3, width=5, key=jax.random.key(0))).separate
+
+
+MIXED = ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=("zero", "free", "periodic"))
+KINDS = {
+    "zero": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="zero"),
+    "free": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="free"),
+    "periodic": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="periodic"),
+    "mixed": MIXED,
+}
+
+
+def on_faces(box, axis, count=20):
+    """Points of the low face, and those of the high face opposite them."""
+    low = inside(box.low, box.high, count)
+    low[:, axis] = box.low[axis]
+    high = low.copy()
+    high[:, axis] = box.high[axis]
+    return jnp.asarray(low), jnp.asarray(high)
+
+
+def some_functions(box):
+    """Waves of the coordinates of a box times its walls: smooth functions, as many as coordinates and one."""
+    edges, walls = Edges(box), Walls(box)
+    matrix = jnp.asarray(np.random.default_rng(0).normal(size=(edges.size, edges.size + 1)))
+    return lambda x: walls(x) * jnp.sin(edges(x) @ matrix + 1.0)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", KINDS)
+def test_functions_of_the_coordinates_of_a_box_obey_its_boundary(name):
+    box, function = KINDS[name], some_functions(KINDS[name])
+    both = jax.jit(lambda x: (jax.vmap(function)(x), jax.vmap(jax.jacfwd(function))(x)))
+    _, slopes_inside = both(jnp.asarray(inside(box.low, box.high)))
+    for axis, kind in enumerate(box.boundary):
+        (low, low_slope), (high, high_slope) = map(both, on_faces(box, axis))
+        low_slope, high_slope = low_slope[..., axis], high_slope[..., axis]
+        if kind == "zero":
+            np.testing.assert_allclose([low, high], 0, atol=1e-14)
+        elif kind == "free":
+            np.testing.assert_allclose([low_slope, high_slope], 0, atol=1e-12)
+            assert np.abs(low - high).max() > 0.1
+        else:
+            np.testing.assert_allclose(low, high, atol=1e-12)
+            np.testing.assert_allclose(low_slope, high_slope, atol=1e-11)
+            assert np.abs(low_slope).max() > 0.1
+        assert np.abs(slopes_inside[..., axis]).max() > 0.1
+
+
+def test_coordinates_of_a_box_are_their_formula():
+    x = np.array([0.5, 1.0, 2.125], np.float32)
+    third, quarter = np.pi / 3, np.pi / 2
+    expected = [0.5, np.cos(third), np.cos(quarter), np.sin(quarter)]
+    np.testing.assert_allclose(Edges(MIXED)(jnp.asarray(x)), expected, atol=1e-6)
+    assert Edges(MIXED).size == 4
+    assert [Edges(KINDS[kind]).size for kind in ("zero", "free", "periodic")] == [2, 2, 4]
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", KINDS)
+def test_no_two_points_of_a_box_have_the_same_coordinates(name):
+    box = KINDS[name]
+    axes = [np.linspace(a, b, 8, endpoint=False) for a, b in zip(box.low, box.high, strict=True)]
+    grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, len(axes))
+    y = np.asarray(jax.jit(jax.vmap(Edges(box)))(jnp.asarray(grid)))
+    distances = np.linalg.norm(y[:, None] - y, axis=-1) + np.eye(len(y))
+    assert distances.min() > 0.05
+
+
+@pytest.mark.usefixtures("float64")
+def test_walls_are_one_in_the_middle_and_stand_on_the_faces_of_zero_axes_alone():
+    x = inside(MIXED.low, MIXED.high)
+    got = np.asarray(jax.jit(jax.vmap(Walls(MIXED)))(jnp.asarray(x)))
+    np.testing.assert_allclose(got, 1 - x[:, 0] ** 2, rtol=1e-12)
+    both = np.asarray(jax.jit(jax.vmap(Walls(KINDS["zero"])))(jnp.asarray([[0.0, 2.25], [0.5, 2.25], [0.5, 4.0]])))
+    np.testing.assert_allclose(both, [1, 0.75, 0], atol=1e-14)
+    open_ones = np.asarray(jax.jit(jax.vmap(Walls(KINDS["free"])))(jnp.asarray([[-1.0, 0.5], [0.0, 4.0]])))
+    np.testing.assert_array_equal(open_ones, 1)
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(
+    ("factor", "bend"),
+    [(ex.BoxFactor(-1.0, 1.0), -2 / (np.sqrt(2) - 1)), (Walls(ex.Box(-1.0, 1.0)), -2.0)],
+    ids=["BoxFactor", "Walls"],
+)
+def test_factors_go_on_smoothly_just_outside_as_finite_differences_need(factor, bend):
+    step, at = 1e-3, jax.jit(jax.vmap(factor))
+    outside, face, within = (at(jnp.asarray([[1.0], [-1.0]]) * (1 + shift)) for shift in (step, 0.0, -step))
+    np.testing.assert_allclose((outside - 2 * face + within) / step**2, bend, rtol=1e-2)
+
+
+@pytest.mark.parametrize("part", [Edges, Walls])
+def test_coordinates_and_walls_follow_the_precision_of_the_point(part):
+    x = inside(MIXED.low, MIXED.high, 10)
+    single = jax.jit(jax.vmap(part(MIXED)))(jnp.asarray(x, jnp.float32))
+    with jax.enable_x64(True):
+        double = jax.jit(jax.vmap(part(MIXED)))(jnp.asarray(x))
+    assert (single.dtype, double.dtype) == (jnp.float32, jnp.float64)
+    np.testing.assert_allclose(single, double, atol=2e-6)

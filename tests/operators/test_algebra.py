@@ -103,6 +103,27 @@ def test_the_unbounded_side_follows_the_sign_of_the_laplacian():
     assert ex.Potential(lambda x: x[0]).unbounded == 0
 
 
+def test_combinations_are_local_where_all_parts_are():
+    potential, kernel = ex.Potential(jnp.sum), ex.Kernel(lambda x, y: x @ y)
+    assert potential.local
+    assert ex.Laplacian().local
+    assert (-ex.Laplacian() / 2 + potential).local
+    assert not kernel.local
+    assert not ex.Slowness().local
+    assert not (potential + kernel).local
+    assert not (a + potential).local  # of an operator that does not say, nothing is known
+    assert (2 * potential).local
+
+
+def test_combinations_have_the_singularities_of_all_parts_once_each():
+    one = ex.Potential(jnp.sum, singularities=[(0.0, 0.0), (1.0, 0.0)])
+    other = ex.Potential(jnp.sum, singularities=[(1.0, 0.0), (0.0, 2.0)])
+    assert (-ex.Laplacian() + one - 2 * other).singularities() == ((0.0, 0.0), (1.0, 0.0), (0.0, 2.0))
+    assert (-one).singularities() == one.singularities()
+    assert (-ex.Laplacian() + ex.Potential(jnp.sum)).singularities() == ()
+    assert a.singularities() == ()
+
+
 @pytest.mark.parametrize("factor", [float("nan"), float("inf")])
 def test_factors_must_be_finite(factor):
     with pytest.raises(ValueError, match="finite number"):

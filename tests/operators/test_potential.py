@@ -52,3 +52,46 @@ def test_a_value_that_is_not_finite_is_named_with_its_place(value, name):
     bad = BATCH._replace(x=BATCH.x.at[3].set(jnp.array([1.5, 2.0, -7.0])))
     with pytest.raises(ValueError, match=rf"returned {name} at x = \[ ?1.5, *2. *, *-7. *\]"):
         ex.Potential(lambda x: jnp.where(x[2] == -7.0, value, 1.0)).check(bad)
+
+
+ATOM = ex.Potential(lambda x: -1 / jnp.linalg.norm(x), singularities=[(0.0, 0.0, 0.0)])
+
+
+@pytest.mark.usefixtures("as_user")
+def test_singularities_are_points_of_numbers_of_any_type():
+    assert ex.Potential(jnp.sum).singularities() == ()
+    assert ATOM.singularities() == ((0.0, 0.0, 0.0),)
+    expected = ((1.0, 2.0), (0.0, -1.5))
+    for given in (expected, [[1, 2], [0, -1.5]], np.array(expected), jnp.asarray(expected)):
+        potential = ex.Potential(jnp.sum, singularities=given)
+        assert potential.singularities() == expected
+        assert all(type(value) is float for point in potential.singularities() for value in point)
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize("singularities", [(0.0, 0.0), 0.0, [None], [[None, 1.0]]])
+def test_what_is_no_list_of_points_is_refused(singularities):
+    with pytest.raises(ValueError, match="singularities must be a list of points, one sequence of numbers each; got"):
+        ex.Potential(jnp.sum, singularities=singularities)
+
+
+@pytest.mark.parametrize(
+    "point", [(0.0, 0.0), (0.0, 0.0, 0.0, 0.0), (), (0.0, float("nan"), 0.0), (float("inf"), 0.0, 0.0)]
+)
+def test_singularities_must_be_finite_points_of_the_source(point):
+    potential = ex.Potential(lambda x: jnp.sum(x**2), singularities=[(1.0, 2.0, 3.0), point])
+    with pytest.raises(ValueError, match=r"finite points of shape \(3,\), as the source draws them; got \("):
+        potential.check(BATCH)
+
+
+def test_singularities_change_nothing_about_the_values():
+    ATOM.check(BATCH)
+    u = jnp.asarray(X[:, :2])
+    np.testing.assert_allclose(ATOM.apply(unused, BATCH, u), -u / jnp.linalg.norm(X, axis=1)[:, None], rtol=1e-5)
+
+
+def test_potentials_of_the_same_function_are_equal_so_that_nothing_is_compiled_twice():
+    again = ex.Potential(ATOM.function, singularities=[[0, 0, 0]])
+    assert again == ATOM
+    assert hash(again) == hash(ATOM)
+    assert again != ex.Potential(ATOM.function)

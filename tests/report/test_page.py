@@ -6,6 +6,8 @@ import pytest
 
 from eigenax.cli.main import _parse_settings
 from eigenax.experiments.hydrogen import Hydrogen
+from eigenax.experiments.oscillator import Oscillator
+from eigenax.experiments.user_potential import UserPotential
 from eigenax.report.page import command, mode_rows
 
 
@@ -13,18 +15,22 @@ from eigenax.report.page import command, mode_rows
     "experiment",
     [
         Hydrogen(seed=3),
-        Hydrogen(n=4, rescale=False, half_width=12.5),
+        Hydrogen(**Hydrogen.presets["quick"] | {"preset": "quick", "n": 4, "rescale": False, "half_width": 12.5}),
+        Oscillator(dims=3, stiffness="1, 2.5,3"),
+        UserPotential(potential="my wells.py:V", dims=2, low="-1,-2", high="3", singularity=("0,0", "-1,0.5")),
         Hydrogen(**Hydrogen.presets["paper"] | {"preset": "paper", "uncorrected_too": False, "decay": 0.9}),
     ],
 )
 def test_the_command_on_the_page_gives_the_same_settings(experiment):
     words = shlex.split(command(experiment))
-    assert words[:3] == ["eigenax", "run", "hydrogen"]
-    assert _parse_settings(Hydrogen, words[3:]).settings == experiment
+    first = len(experiment.command) + 1
+    assert words[:first] == ["eigenax", *experiment.command]
+    assert _parse_settings(type(experiment), words[first:]).settings == experiment
 
 
-def test_no_flags_at_all_are_the_quick_preset():
-    assert _parse_settings(Hydrogen, []).settings == Hydrogen.with_preset("quick")
+@pytest.mark.parametrize("cls", [Hydrogen, Oscillator, UserPotential])
+def test_no_flags_at_all_are_the_best_preset(cls):
+    assert _parse_settings(cls, []).settings == cls.with_preset("best")
 
 
 def test_rows_hold_what_is_known_and_nothing_else():

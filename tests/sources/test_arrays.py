@@ -41,6 +41,15 @@ def test_the_same_key_gives_the_same_batch_and_another_key_another():
     assert (first != other).any()
 
 
+def test_the_parts_of_a_spread_are_independent_draws_for_want_of_better():
+    source = ex.Arrays(NUMBERED)
+    part = jax.jit(lambda key, index: source.spread(key, 50, index))
+    first, again, other = (part(jax.random.key(0), jnp.asarray(index)) for index in (0, 0, 1))
+    np.testing.assert_array_equal(first.x, again.x)
+    assert (first.x != other.x).any()
+    np.testing.assert_array_equal(other.weights, np.ones(50))
+
+
 @pytest.mark.usefixtures("as_user")
 def test_numpy_arrays_and_whole_numbers_become_floats():
     points = sample(ex.Arrays(np.arange(6).reshape(3, 2)), 4)

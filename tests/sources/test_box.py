@@ -88,3 +88,66 @@ def test_dimensions_must_agree():
 def test_a_matrix_is_no_bound():
     with pytest.raises(ValueError, match=r"one number per axis; got shape \(2, 2\)"):
         ex.Box(np.zeros((2, 2)), 1.0, dims=2)
+
+
+@pytest.mark.parametrize(
+    ("boundary", "each"),
+    [
+        ("zero", ("zero",) * 3),
+        ("free", ("free",) * 3),
+        ("periodic", ("periodic",) * 3),
+        (("zero", "free", "periodic"), ("zero", "free", "periodic")),
+        (["periodic", "periodic", "zero"], ("periodic", "periodic", "zero")),
+    ],
+)
+def test_a_boundary_is_one_word_or_one_for_each_axis(boundary, each):
+    assert ex.Box(0.0, 1.0, dims=3, boundary=boundary).boundary == each
+    assert ex.Box([0.0, 1.0, 2.0], 3.0, boundary=boundary).boundary == each
+
+
+def test_functions_are_zero_at_the_edge_unless_told_otherwise():
+    assert ex.Box(0.0, 1.0, dims=2).boundary == ("zero", "zero")
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize("boundary", ["closed", "Zero", "", ("zero", "open"), ("zero", None), (1, "free")])
+def test_other_words_are_refused_by_name(boundary):
+    wrong = boundary if isinstance(boundary, str) else next(w for w in boundary if w not in {"zero", "free"})
+    with pytest.raises(ValueError, match=f"boundary must be 'zero', 'free' or 'periodic'; got {wrong!r}"):
+        ex.Box(0.0, 1.0, dims=2, boundary=boundary)
+
+
+@pytest.mark.parametrize("boundary", [("zero",), ("zero", "free", "zero"), ()])
+def test_words_must_be_as_many_as_axes(boundary):
+    with pytest.raises(ValueError, match=f"one word, or one for each of 2 axes; got {len(boundary)}"):
+        ex.Box(0.0, 1.0, dims=2, boundary=boundary)
+
+
+def test_the_parts_of_a_spread_fill_the_box_evenly_together():
+    box = ex.Box([-1.0, 0.0, 5.0], [1.0, 10.0, 5.5])
+    part = jax.jit(lambda key, index: box.spread(key, 512, index))
+    parts = [part(jax.random.key(0), jnp.asarray(index)) for index in range(8)]
+    together = box.spread(jax.random.key(0), 4096)
+    np.testing.assert_allclose(np.concatenate([p.x for p in parts]), together.x, rtol=1e-6)
+    np.testing.assert_array_equal(together.weights, np.ones(4096))
+    np.testing.assert_array_equal(box.contains(together.x), np.ones(4096))
+    unit = (np.asarray(together.x) - box.low) / (2 * box.half_width)
+    # Chance would be wrong by about 1 / √4096.
+    np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=0.1 / 64)
+    np.testing.assert_allclose(unit.T @ unit / 4096, 1 / 4 + np.eye(3) / 12, atol=0.2 / 64)
+
+
+def test_another_key_shifts_a_spread():
+    box = ex.Box(0.0, 1.0, dims=2)
+    first, again, other = (np.asarray(box.spread(jax.random.key(seed), 20).x) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    shift = (other - first) % 1
+    np.testing.assert_allclose(shift, np.broadcast_to(shift[0], (20, 2)), atol=1e-5)
+    assert (first != other).all()
+
+
+def test_places_go_from_the_low_corner_to_the_high_one():
+    box = ex.Box([-1.0, 2.0], [3.0, 2.5])
+    assert box.numbers == 2
+    got = box.place(jnp.asarray([[0.0, 0.0], [0.5, 0.5], [0.25, 1.0]]))
+    np.testing.assert_allclose(got, [[-1, 2], [1, 2.25], [0, 2.5]])

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import erf
+import scipy.stats
+from scipy.special import erf, gamma
 
 import eigenax as ex
+from eigenax.sources.mixture import box_of
 
 BATCHES = 64
 PLANE, SPACE, LINE, OBLONG = (
@@ -137,3 +139,103 @@ def test_a_mixture_of_nothing_is_refused():
 def test_components_must_have_the_dimensions_of_the_box():
     with pytest.raises(ValueError):
         ex.Mixture(ex.Box(-1.0, 1.0, dims=2), [ex.Radial(0.5)], [1.0])
+
+
+# Everything that can be part of a mixture at once, off centre, with a correlated Gaussian.
+CASES = [(1, "spread"), (2, "spread"), (3, "spread"), (4, "spread"), (2, "sample")]
+
+
+def centre(dims):
+    return 0.5 + np.arange(dims) / 10
+
+
+def covariance(dims):
+    return 0.3 * np.eye(dims) + 0.1
+
+
+def of_all_kinds(dims):
+    box, at = ex.Box(-2.0, 3.0, dims=dims), centre(dims).tolist()
+    parts = [box, ex.Gaussian(at, covariance(dims)), ex.Scales(0.05, 6.0, at), ex.Radial(0.8, at)]
+    return ex.Mixture(box, parts, [0.2, 0.4, 0.2, 0.2])
+
+
+@cache
+def batches_of_all_kinds(dims, method):
+    """As `drawn`, of a mixture of all kinds."""
+    source, keys = of_all_kinds(dims), jax.random.split(jax.random.key(dims), BATCHES)
+    keys = jnp.concatenate([keys, keys[:1]])
+    x, weights = jax.jit(lambda keys: jax.lax.map(lambda key: getattr(source, method)(key, 1000), keys))(keys)
+    return np.asarray(x, np.float64), np.asarray(weights, np.float64)
+
+
+@pytest.mark.parametrize(("dims", "method"), CASES)
+def test_weights_are_honest_with_components_of_all_kinds(dims, method):
+    x, weights = (np.concatenate(part[:4]) for part in batches_of_all_kinds(dims, method))
+    r, power = radius(x - centre(dims)), max(dims - 1, 1)
+    sphere = 2 * np.pi ** (dims / 2) / gamma(dims / 2)
+    gaussian = scipy.stats.multivariate_normal(centre(dims), covariance(dims)).pdf(x)
+    scales = np.where(r < 6, 1 / (0.05 + r) / np.log(6.05 / 0.05), 0) / (sphere * r ** (dims - 1))
+    radial = r ** (power - dims) * np.exp(-r / 0.8) / (sphere * gamma(power) * 0.8**power)
+    expected = 5.0**-dims / (0.2 * 5.0**-dims + 0.4 * gaussian + 0.2 * scales + 0.2 * radial)
+    inside = weights > 0
+    assert 0.6 < inside.mean() < 1
+    np.testing.assert_allclose(weights[inside], expected[inside], rtol=1e-3)
+    assert (np.abs(x[~inside] - 0.5) == 2.5).any(1).all()
+
+
+@pytest.mark.parametrize(("dims", "method"), CASES)
+def test_integrals_over_the_box_come_back_with_components_of_all_kinds(dims, method):
+    x, weights = (part[:BATCHES] for part in batches_of_all_kinds(dims, method))
+    axis = np.sqrt(np.pi) / 2 * (erf(2) + erf(3)) / 5
+    square = (25 / 12 + (0.5 - centre(dims)) ** 2).sum()
+    for values, exact in (
+        (1.0, 1.0),
+        (np.exp(-(radius(x - 1) ** 2)), axis**dims),
+        (radius(x - centre(dims)) ** 2 + x[..., 0], square + 0.5),
+    ):
+        means = (weights * values).mean(1)
+        error = means.std(ddof=1) / np.sqrt(BATCHES)
+        assert error < 0.01 * exact
+        assert means.mean() == pytest.approx(exact, abs=4.5 * error)
+
+
+def test_even_points_scatter_less_than_independent_ones():
+    def scatter(method):
+        x, weights = batches_of_all_kinds(2, method)
+        return (weights * np.exp(-(radius(x - 1) ** 2))).mean(1).std()
+
+    assert scatter("spread") < scatter("sample") / 4
+
+
+def test_the_same_key_spreads_the_same_points_and_another_key_others():
+    x, weights = batches_of_all_kinds(2, "spread")
+    np.testing.assert_array_equal(x[0], x[-1])
+    np.testing.assert_array_equal(weights[0], weights[-1])
+    assert (x[0] != x[1]).any(-1).mean() > 0.9
+
+
+def test_the_parts_of_a_spread_fill_every_component_evenly_together():
+    parts = [ex.Box(0.0, 0.25), ex.Box(0.25, 1.0)]
+    source = ex.Mixture(ex.Box(0.0, 1.0), parts, shares=[3, 1])
+    part = jax.jit(lambda key, index: source.spread(key, 40, index))
+    batches = [part(jax.random.key(0), jnp.asarray(index)) for index in range(10)]
+    x, weights = (np.concatenate([np.asarray(b[i]) for b in batches]).squeeze() for i in (0, 1))
+    np.testing.assert_allclose(np.bincount(np.digitize(x, [0.25])), [300, 100])
+    # The gaps of a golden rotation are at most φ² times the mean one.
+    assert np.diff(np.sort(x[x < 0.25])).max() < 0.25 * 2.7 / 300
+    assert np.diff(np.sort(x[x > 0.25])).max() < 0.75 * 2.7 / 100
+    np.testing.assert_allclose(weights, np.where(x < 0.25, 1 / 3, 3.0), rtol=1e-5)
+
+
+def test_a_share_too_small_for_a_single_point_costs_nothing():
+    box = ex.Box(0.0, 1.0)
+    source = ex.Mixture(box, [box, ex.Radial(0.1, 0.5)], [0.999, 0.001])
+    batch = jax.jit(lambda key: source.spread(key, 20))(jax.random.key(0))
+    np.testing.assert_allclose(batch.weights, np.ones(20), rtol=1e-6)
+
+
+def test_the_box_of_a_source_is_itself_or_that_of_its_mixture():
+    box = ex.Box(-2.0, 3.0, dims=2)
+    assert box_of(box) is box
+    assert box_of(of_all_kinds(2)).high == (3.0, 3.0)
+    assert box_of(ex.Arrays(jnp.zeros((3, 2)))) is None

@@ -1,4 +1,4 @@
-"""`eigenax`: list, run, resume, report. Heavy imports wait until a command needs them."""
+"""`eigenax`: list, run, solve, resume, report. Heavy imports wait until a command needs them."""
 
 import contextlib
 import dataclasses
@@ -9,11 +9,11 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from eigenax.experiments import EXPERIMENTS, find_experiment
+from eigenax.experiments import EVERY, EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
     from eigenax.experiments.base import Experiment
@@ -23,6 +23,7 @@ eigenax: ordered eigenfunctions of linear operators, learned from samples.
 
   eigenax list                  the experiments and their presets
   eigenax run NAME [settings]   run one; `eigenax run NAME --help` shows its settings
+  eigenax solve [settings]      −∇² + V for a potential V of your own; `eigenax solve --help`
   eigenax resume DIR            go on with an interrupted run
   eigenax report DIR            draw the page of a finished run again
 """
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
-    commands = {"list": _list, "run": _run, "resume": _resume, "report": _report}
+    commands = {"list": _list, "run": _run, "solve": _solve, "resume": _resume, "report": _report}
     if command in {"-h", "--help"}:
         print(OVERVIEW, end="")
     elif command == "--version":
@@ -97,17 +98,27 @@ def _run(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
         print(f"usage: eigenax run NAME [settings]\n\nNAME is one of: {', '.join(EXPERIMENTS)}")
         return 0 if words else 2
+    return _begin(words[0], words[1:], EXPERIMENTS)
+
+
+def _solve(words: list[str]) -> int:
+    return _begin("solve", words or ["--help"], EVERY)
+
+
+def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
+    """Read settings, make a folder for them, and run."""
     from eigenax.errors import RunError
     from eigenax.experiments.folder import claim, default_folder
 
     try:
-        options = _parse_settings(find_experiment(words[0]), words[1:])
-        options.settings.check()
+        options = _parse_settings(find_experiment(name, among), words)
+        settings = options.settings.resolved()
+        settings.check()
     except ValueError as error:
         raise RunError(str(error)) from error
-    folder = options.out or default_folder(options.settings)
-    claim(folder, options.settings)
-    return _execute(options.settings, folder, options.quiet)
+    folder = options.out or default_folder(settings)
+    claim(folder, settings)
+    return _execute(settings, folder, options.quiet)
 
 
 def _resume(words: list[str]) -> int:
@@ -180,8 +191,9 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
         options,
         args=words,
         default=options(cls.with_preset(preset)),
-        prog=f"eigenax run {cls.name}",
+        prog=" ".join(["eigenax", *cls.command]),
         description=inspect.getdoc(cls),
+        config=(tyro.conf.UseAppendAction,),
     )
 
 

@@ -5,11 +5,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from eigenax.report.digits import decimals, rounded
+
 
 def print_table(result: dict[str, Any]) -> None:
     """Learned ± standard error, and exact values with relative errors where they are known."""
     exact, errors = result.get("exact"), result.get("relative_errors")
-    table = Table(box=None, header_style="bold", padding=(0, 2))
+    table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
         "mode",
         "learned",
@@ -17,15 +19,18 @@ def print_table(result: dict[str, Any]) -> None:
         "residual",
         *(("exact", "relative error") if exact is not None else ()),
     ):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
+    digits = decimals(result["standard_errors"])
     columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
     for k, (value, error, rest) in enumerate(zip(*columns, strict=True)):
-        row = [str(k + 1), f"{value:.6f}", f"{error:.1g}", "" if rest is None else f"{rest:.1g}"]
+        row = [str(k + 1), rounded(value, digits), f"{error:.1g}", "" if rest is None else f"{rest:.1g}"]
         if exact is not None and errors is not None:
-            row += [f"{exact[k]:.6f}", f"{errors[k]:.1e}"]
+            row += [rounded(exact[k], digits), f"{errors[k]:.1e}"]
         table.add_row(*row)
     console = Console()
     console.print(table)
     if result.get("mean_relative_error") is not None:
         console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)
+    if result.get("stopped"):
+        console.print(f"ended because {result['stopped']}", highlight=False)
     console.print(f"{result['steps']} steps in {result['wall_seconds']:.0f} s on {result['device']}", highlight=False)

@@ -1,6 +1,9 @@
-"""Full float32 products: on GPUs the default is coarser, and second derivatives drown in its rounding."""
+"""How precisely to count: full float32 products, and float64 where the algebra needs it."""
+
+from typing import Literal
 
 import jax
+import jax.numpy as jnp
 
 
 def full_precision():
@@ -10,3 +13,12 @@ def full_precision():
     errors ten times as large as the Laplacian itself.
     """
     return jax.default_matmul_precision("highest")
+
+
+Precision = Literal["float32", "float64"]
+
+
+def counting_in(precision: Precision, at_least: bool = False):
+    """A context in which new arrays and compiled functions are of this precision, or of a higher one if that is on."""
+    already = jnp.zeros(()).dtype == jnp.float64
+    return jax.enable_x64(precision == "float64" or (at_least and already))

@@ -63,6 +63,14 @@ def residual(
     return v, kv - jnp.matmul(v, jnp.triu(of.matrix), precision=HIGHEST)
 
 
+def residual_norms(
+    u: Float[Array, "b k"], ku: Float[Array, "b k"], weights: Float[Array, " b"], of: Quotient
+) -> Float[Array, " k"]:
+    """√E[w r²] of each residual, which includes the noise of K u where that is an estimate."""
+    _, r = residual(u, ku, of)
+    return jnp.sqrt(jnp.mean(weights[:, None] * r**2, 0))
+
+
 def masked_gradient(
     u: Float[Array, "b k"], ku: Float[Array, "b k"], weights: Float[Array, " b"], of: Quotient
 ) -> Float[Array, "b k"]:
@@ -82,3 +90,19 @@ def masked_gradient_of_moments(of: Quotient) -> tuple[Float[Array, "k k"], Float
         return solve_triangular(of.cholesky, matrix, lower=True, trans="T")
 
     return -solve(jnp.triu(of.matrix) @ inverse_diagonal), solve(inverse_diagonal)
+
+
+def spectral_size(values: Float[Array, " k"]) -> Float[Array, " k"]:
+    """A scale for the residual of each function: its Rayleigh quotient, or how far above the lowest that lies.
+
+    The smaller of the two, so that a number added to the operator does not matter; with a floor, for eigenvalues near
+    zero. From averages alone: a norm taken on the batch would go up and down with its residual.
+
+    >>> spectral_size(jnp.array([1.0, 3.0]))
+    Array([1.4, 2.4], dtype=float32)
+    """
+    above = jnp.sort(values - values.min())
+    size = jnp.abs(values)
+    if len(values) > 1:
+        size = jnp.minimum(size, jnp.maximum(values - values.min(), above[1]))
+    return size + 0.2 * size.max() + jnp.finfo(size.dtype).tiny

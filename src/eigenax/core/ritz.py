@@ -1,5 +1,6 @@
-"""From second moments to ordered, orthonormal functions: the last, small, exact step."""
+"""From second moments to ordered, orthonormal functions: the last, small, exact step, in float64."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -8,14 +9,16 @@ from jaxtyping import Float
 
 from eigenax.errors import SingularMomentsError
 
-Finish = Literal["rotate", "triangular"]
+Finish = Literal["rotate", "triangular", "ritz"]
+GUARDS, ITERATIONS = 8, 12
+"""Directions kept beyond those asked for, so that the iteration converges where the spectrum is dense."""
 
 
 class Combination(NamedTuple):
     """v = u @ coefficients, with the Rayleigh quotients of v."""
 
-    values: Float[np.ndarray, " k"]
-    coefficients: Float[np.ndarray, "k k"]
+    values: Float[np.ndarray, " n"]
+    coefficients: Float[np.ndarray, "k n"]
 
 
 def combine(
@@ -43,3 +46,84 @@ def combine(
         return Combination(np.diag(matrix).copy(), inverse.T)
     values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
     return Combination(values[::sign], inverse.T @ rotation[:, ::sign])
+
+
+def lowest(
+    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], n: int, cuts: Sequence[float]
+) -> list[Combination]:
+    """The n lowest solutions of Π c = λ Σ c in the span of f functions, for which Π need not be symmetric.
+
+    Π = E[w u (K u)ᵀ] is taken as it was sampled: a function of the span that is an eigenfunction at every sample
+    solves this whatever the samples are, which a symmetrised Π spoils. Directions whose variance is less than a cut of
+    the largest one are left out, since rounding and chance decide there: one solution for each of the cuts, which
+    descend.
+
+    >>> lowest(np.eye(3), np.diag([3.0, 1.0, 2.0]), n=2, cuts=[1e-12])[0].values
+    array([1., 2.])
+    """
+    if not (np.isfinite(sigma).all() and np.isfinite(pi).all()):
+        raise SingularMomentsError(
+            "the moments of the functions are not finite: the operator or the network returned NaN or infinity"
+        )
+    alive = np.diag(sigma) > 0
+    scale = np.where(alive, 1 / np.sqrt(np.where(alive, np.diag(sigma), 1)), 0)
+    variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
+    variances, axes = variances[::-1], axes[:, ::-1]
+    counts = [int((variances > cut * variances[0]).sum()) for cut in cuts]
+    if max(counts) < n:
+        raise SingularMomentsError(
+            f"the samples support only {max(counts)} independent functions, but n is {n}: ask for fewer modes"
+        )
+    whitening = scale[:, None] * axes[:, : max(counts)] / np.sqrt(variances[: max(counts)])
+    matrix = whitening.T @ pi @ whitening
+    found, start = [], None
+    for count in (max(count, n) for count in counts):
+        start = _lowest_subspace(matrix[:count, :count], n, start)
+        small = start.T @ matrix[:count, :count] @ start
+        basis = start @ _ordered(small, n)
+        values, rotation = np.linalg.eigh(_symmetric(basis.T @ matrix[:count, :count] @ basis))
+        found.append(Combination(values[:n], whitening[:, :count] @ (basis @ rotation[:, :n])))
+    return found
+
+
+def _lowest_subspace(
+    matrix: Float[np.ndarray, "m m"], n: int, start: Float[np.ndarray, "l g"] | None
+) -> Float[np.ndarray, "m g"]:
+    """An orthonormal basis of the invariant subspace of the lowest eigenvalues and some guards, by inverse iteration.
+
+    It begins with the symmetric part, whose lowest eigenvalues are close since the antisymmetric part is sampling
+    noise, or with the solution in fewer directions.
+    """
+    if start is None:
+        last = min(len(matrix), n + GUARDS) - 1
+        start = scipy.linalg.eigh(_symmetric(matrix), subset_by_index=(0, last))[1]
+    assert start is not None, "given, or just found"
+    basis = np.zeros((len(matrix), start.shape[1]))
+    basis[: len(start)] = start
+    values = np.linalg.eigvalsh(_symmetric(basis.T @ matrix @ basis))
+    shift = values[0] - 0.1 * (values[-1] - values[0]) - 1e-6 * abs(values[0])
+    factors = scipy.linalg.lu_factor(matrix - shift * np.eye(len(matrix)))
+    for _ in range(ITERATIONS):
+        basis, _ = np.linalg.qr(scipy.linalg.lu_solve(factors, basis))
+    return basis
+
+
+def _ordered(matrix: Float[np.ndarray, "g g"], n: int) -> Float[np.ndarray, "g _"]:
+    """A basis of the invariant subspace of the n lowest eigenvalues, or of more where the n-th is one of several alike.
+
+    A pair that chance made complex stays together.
+    """
+    if len(matrix) == n:
+        return np.eye(n)
+    real = np.sort(np.linalg.eigvals(matrix).real)
+    gaps = np.diff(real[n - 1 :]) > 1e-8 * np.abs(real).max()
+    if not gaps.any():
+        return np.eye(len(matrix))
+    more = n + int(np.argmax(gaps))
+    middle = (real[more - 1] + real[more]) / 2
+    vectors = scipy.linalg.schur(matrix, sort=lambda re, im=0.0: re <= middle)[1]
+    return vectors[:, :more]
+
+
+def _symmetric(matrix: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
+    return (matrix + matrix.T) / 2

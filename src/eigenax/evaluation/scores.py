@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.measurement import FreshSamples
+from eigenax.samples import FreshSamples
 
 
 def relative_errors(

@@ -1,20 +1,31 @@
 """The experiments by name; each is imported when asked for."""
 
 import difflib
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eigenax.experiments.base import Experiment
 
-EXPERIMENTS = {"hydrogen": "eigenax.experiments.hydrogen:Hydrogen"}
+EXPERIMENTS = {
+    "hydrogen": "eigenax.experiments.hydrogen:Hydrogen",
+    "oscillator": "eigenax.experiments.oscillator:Oscillator",
+    "box": "eigenax.experiments.box:BoxModes",
+    "double-well": "eigenax.experiments.double_well:DoubleWell",
+    "sphere": "eigenax.experiments.sphere:Sphere",
+    "torus": "eigenax.experiments.torus:Torus",
+}
+"""What `eigenax run` knows."""
+EVERY = EXPERIMENTS | {"solve": "eigenax.experiments.user_potential:UserPotential"}
+"""What a folder may hold a run of."""
 
 
-def find_experiment(name: str) -> "type[Experiment]":
+def find_experiment(name: str, among: Mapping[str, str] = EXPERIMENTS) -> "type[Experiment]":
     """The settings class of an experiment."""
-    if name not in EXPERIMENTS:
-        close = difflib.get_close_matches(name, EXPERIMENTS)
-        hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(EXPERIMENTS)}"
+    if name not in among:
+        close = difflib.get_close_matches(name, among)
+        hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(among)}"
         raise ValueError(f"unknown experiment {name!r}; {hint}")
-    module, _, attribute = EXPERIMENTS[name].partition(":")
+    module, _, attribute = among[name].partition(":")
     return getattr(import_module(module), attribute)

@@ -5,6 +5,7 @@ Nothing here imports JAX, so that the command line can show help at once.
 
 import abc
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Experiment(abc.ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    command: ClassVar[tuple[str, ...]]
+    """The words after `eigenax` that run it, before its settings."""
     presets: ClassVar[dict[str, dict[str, Any]]]
 
     n: int = 9
@@ -42,6 +45,10 @@ class Experiment(abc.ABC):
     steps: int = 1000
     """Training steps."""
 
+    def __init_subclass__(cls):
+        if "command" not in cls.__dict__ and hasattr(cls, "name"):
+            cls.command = ("run", cls.name)
+
     @classmethod
     def with_preset(cls, preset: str) -> Self:
         """The settings of a preset."""
@@ -49,16 +56,56 @@ class Experiment(abc.ABC):
             raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
         return cls(preset=preset, **cls.presets[preset])
 
+    def resolved(self) -> Self:
+        """The same settings without what depends on where and when they are read, such as the working folder."""
+        return self
+
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
-        for name in ("n", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name} must be at least 1; got {getattr(self, name)}")
+        self.check_at_least_one("n", "steps")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
         if self.preset not in self.presets:
             raise ValueError(f"unknown preset {self.preset!r}; there are: {', '.join(self.presets)}")
 
+    def check_at_least_one(self, *names: str) -> None:
+        """Refuse settings below 1."""
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{flag(name)} must be at least 1; got {getattr(self, name)}")
+
+    def check_positive(self, *names: str) -> None:
+        """Refuse settings that are not positive and finite."""
+        for name in names:
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"--{flag(name)} must be positive; got {getattr(self, name)}")
+
+    def check_not_negative(self, *names: str) -> None:
+        """Refuse settings that are negative or not finite; zero stands for an automatic choice."""
+        for name in names:
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"--{flag(name)} must be positive, or 0 for automatic; got {getattr(self, name)}")
+
     @abc.abstractmethod
     def run(self, folder: "Path", progress: bool) -> Outcome:
         """Train in a folder, going on from what is there, and measure."""
+
+
+def flag(name: str) -> str:
+    """How a setting is called on the command line."""
+    return name.replace("_", "-")
+
+
+def numbers(name: str, text: str, count: int) -> tuple[float, ...]:
+    """Comma-separated numbers, or one that stands for all.
+
+    >>> numbers("low", "-1", 2), numbers("low", "-1, -2.5", 2)
+    ((-1.0, -1.0), (-1.0, -2.5))
+    """
+    try:
+        values = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        values = ()
+    if not all(map(math.isfinite, values)) or len(values) not in {1, count}:
+        raise ValueError(f"--{flag(name)} must be one number, or {count} with commas between them; got {text!r}")
+    return values if len(values) == count else values * count

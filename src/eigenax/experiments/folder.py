@@ -5,10 +5,10 @@ import json
 import math
 import tomllib
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from eigenax.errors import RunError
-from eigenax.experiments import find_experiment
+from eigenax.experiments import EVERY, find_experiment
 from eigenax.experiments.base import Experiment
 
 SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
@@ -56,27 +56,36 @@ def read_experiment(folder: Path) -> Experiment:
         raise RunError(f"{folder} holds no run: there is no {SETTINGS} in it")
     try:
         settings = tomllib.loads(path.read_text())
-        cls = find_experiment(settings.pop("experiment"))
-        _check_types(cls, settings)
-        experiment = cls(**settings)
+        cls = find_experiment(settings.pop("experiment"), EVERY)
+        experiment = cls(**_typed(cls, settings))
         experiment.check()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
     return experiment
 
 
-def _check_types(cls: type[Experiment], settings: dict[str, Any]) -> None:
+def _typed(cls: type[Experiment], settings: dict[str, Any]) -> dict[str, Any]:
     """Settings that somebody edited must be of the kind that the command line would have made of them."""
     hints, names = get_type_hints(cls), {field.name for field in dataclasses.fields(cls)}
-    for name, value in settings.items():
+    for name in settings:
         if name not in names:
             raise ValueError(f"there is no setting {name!r}")
-        expected, choices = hints[name], get_args(hints[name])
-        if choices and value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not choices and not (type(value) is expected or (expected is float and whole)):
-            raise ValueError(f"{name} must be of type {expected.__name__}; got {value!r}")
+    return {name: _of_kind(name, value, hints[name]) for name, value in settings.items()}
+
+
+def _of_kind(name: str, value: Any, kind: Any) -> Any:
+    """A value as a setting of this kind, or `ValueError`."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_of_kind(name, item, parts[0]) for item in value)
+    if origin is Literal:
+        if value not in parts:
+            raise ValueError(f"{name} must be one of {', '.join(parts)}; got {value!r}")
+        return value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if type(value) is kind or (kind is float and whole):
+        return value
+    raise ValueError(f"{name} must be of type {'list' if origin is tuple else kind.__name__}; got {value!r}")
 
 
 def read_result(folder: Path) -> dict[str, Any]:

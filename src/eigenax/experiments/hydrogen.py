@@ -1,40 +1,40 @@
-"""The two-dimensional hydrogen atom, the paper's first experiment: −∇² − 1/r in a box."""
+"""The hydrogen atom −∇² − Z/r in two or three dimensions; in two it is the paper's first experiment."""
 
 import dataclasses
-import math
-from functools import partial
+import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from eigenax.experiments.base import Experiment, Outcome
+from eigenax.experiments.base import Outcome, flag
+from eigenax.experiments.physics import Physics
+from eigenax.experiments.trained_atom import TrainedAtom, coulomb
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
+    import numpy as np
+    from matplotlib.figure import Figure
 
+    from eigenax.baselines.grid import GridModes
     from eigenax.modes import Modes
-    from eigenax.networks.base import Network
     from eigenax.operators.base import Operator
-    from eigenax.solvers.spin import SpIN
-    from eigenax.sources.base import Source
     from eigenax.sources.box import Box
-    from eigenax.training.loop import Moment
 
-RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
 GRID_POINTS = 128
 
 
 @dataclasses.dataclass(frozen=True)
-class Hydrogen(Experiment):
-    """Learn the lowest states of the hydrogen atom in two dimensions.
+class Hydrogen(TrainedAtom):
+    """The lowest states of the hydrogen atom.
 
-    `quick` samples near the nucleus and gives the network inputs with a cusp. `paper` has the settings of the
-    publication, uniform samples and finite differences, and trains without bias correction as well.
+    `best` solves in rounds of ever more random waves. `quick` trains a network on samples near the nucleus that sees
+    inputs with a cusp. `paper` has the settings of the publication, uniform samples and finite differences, and trains
+    without bias correction as well. Settings of the training belong to `quick` and `paper`.
     """
 
     name: ClassVar[str] = "hydrogen"
-    summary: ClassVar[str] = "two-dimensional hydrogen atom, nine states, against the closed form and a grid solver"
+    summary: ClassVar[str] = "hydrogen atom in two or three dimensions, against the closed form and a grid solver"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "quick": {},
+        "best": {},
+        "quick": {"steps": 20_000, "half_width": 80.0},
         "paper": {
             "steps": 600_000,
             "half_width": 50.0,
@@ -58,227 +58,91 @@ class Hydrogen(Experiment):
         },
     }
 
-    steps: int = 20_000
-    """Training steps."""
-    half_width: float = 80.0
-    """Half the side of the box; the functions are zero at its edge."""
-    sampling: Literal["mixture", "uniform"] = "mixture"
-    """Points near the nucleus with importance weights, or uniform ones."""
-    inputs: Literal["cusp", "plain"] = "cusp"
-    """What the network sees: features with a kink at the nucleus, or coordinates."""
-    batch: int = 128
-    """Points drawn for each step."""
-    width: int = 64
-    """Units of a hidden layer."""
-    depth: int = 3
-    """Hidden layers."""
-    activation: Literal["softplus", "tanh", "silu", "gelu", "sin"] = "softplus"
-    """Nonlinearity; it needs a second derivative."""
-    sparsity: Literal["isolated", "paper", "none"] = "isolated"
-    """Block sparsity: the paper's formula, the same with the last layer isolated per mode, or none."""
-    laplacian: Literal["forward", "exact", "finite-difference"] = "forward"
-    """How ∇² is taken during training; results are always measured with the exact one."""
-    epsilon: float = 0.1
-    """ε of the finite differences."""
-    optimizer: Literal["adam", "rmsprop"] = "adam"
-    """Which optax optimiser takes the gradients."""
-    decay: float = 0.999
-    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
-    learning_rate: float = 5e-3
-    """Learning rate at the first step."""
-    final_learning_rate: float = 5e-6
-    """Learning rate at the last step, with exponential decay between."""
-    average: Literal["moments", "jacobian"] = "moments"
-    """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
-    rate: float = 0.01
-    """β, the averaging rate, or its floor when it follows the learning rate."""
-    rate_power: float = 0.5
-    """β follows the learning rate to this power; 0 keeps β constant."""
-    gauge: float = 0.1
-    """Pull of the raw functions towards the orthonormal ones."""
-    rescale: bool = True
-    """Give each mode its residual in units of the spectrum."""
-    finish: Literal["rotate", "triangular"] = "rotate"
-    """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
-    samples: int = 2**17
-    """Fresh points for measuring eigenvalues and errors."""
-    uncorrected_too: bool = False
-    """Train once more without averaging (β = 1), for comparison."""
+    steps: int = 3
+    """Rounds of `best`, each with twice as many functions as the one before; otherwise training steps."""
+    dims: int = 2
+    """Number of dimensions, 2 or 3."""
+    charge: float = 1.0
+    """Charge Z of the nucleus."""
+
+    @property
+    def trains(self) -> bool:
+        """Whether a network is trained."""
+        return self.preset != "best"
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
-        for name in ("half_width", "epsilon", "learning_rate", "final_learning_rate", "rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"--{name.replace('_', '-')} must be positive; got {getattr(self, name)}")
-        for name in ("batch", "width", "depth", "samples"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name} must be at least 1; got {getattr(self, name)}")
-        if self.batch < self.n:
-            raise ValueError(f"--batch must be at least --n, {self.n}; got {self.batch}")
-        if not 0 <= self.decay < 1:
-            raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
-        if self.rate > 1:
-            raise ValueError(f"--rate must be at most 1, which is no averaging; got {self.rate}")
-        from eigenax.networks.block_sparse import masks
+        self.check_positive("charge")
+        if self.dims not in (2, 3):
+            raise ValueError(f"--dims must be 2 or 3; got {self.dims}")
+        self.check_not_negative("half_width")
+        if self.trains:
+            self.check_training()
+        common = {field.name for field in dataclasses.fields(Physics)} | {"half_width"}
+        training = {field.name for field in dataclasses.fields(TrainedAtom)} - common
+        for name in ("dims", "charge", "tolerance") if self.trains else sorted(training):
+            if getattr(self, name) != getattr(type(self), name):
+                other = "best" if self.trains else "quick and paper"
+                raise ValueError(f"--{flag(name)} is a setting of --preset {other}; the preset is {self.preset}")
 
-        masks([2, *[self.width] * self.depth, self.n], self.sparsity)
+    def operator(self) -> "Operator":
+        """−∇² − Z/r."""
+        import eigenax
+
+        nucleus = (0.0,) * self.dims
+        return -eigenax.Laplacian() + self.charge * eigenax.Potential(coulomb, singularities=[nucleus])
+
+    def domain(self) -> "Box":
+        """A box around the outermost state."""
+        import eigenax
+
+        width = self.half_width or self.reach
+        return eigenax.Box(-width, width, dims=self.dims)
 
     @property
-    def label(self) -> str:
-        """What the bias correction was, in a word."""
-        fall = self.final_learning_rate / self.learning_rate
-        return f"β → {max(self.rate, fall**self.rate_power):.2g}" if self.rate_power else f"β = {self.rate:g}"
+    def reach(self) -> float:
+        """Where the outermost state has ended: in units of its decay length r₀, less than 1e-9 of r^2m e^(−2r/r₀) is
+        left there."""
+        shell = _shells(self.n, self.dims) - 1
+        decay = 2 * shell + self.dims - 1
+        return decay * (14 + 2 * shell) / self.charge
 
-    @property
-    def box(self) -> "Box":
-        """The domain."""
-        from eigenax.sources.box import Box
+    def exact(self) -> "np.ndarray":
+        """−Z²/(2m+1)² in two dimensions, −Z²/(2m)² in three."""
+        from eigenax.evaluation.hydrogen import energies
 
-        return Box(-self.half_width, self.half_width, dims=2)
+        return energies(self.n, self.dims, self.charge)
 
-    def hamiltonian(self, laplacian: Any = "forward") -> "Operator":
-        """−∇² − 1/r."""
-        from eigenax.operators.laplacian import Laplacian
-        from eigenax.operators.potential import Potential
+    @functools.cached_property
+    def grid(self) -> "GridModes":
+        """What a sparse eigensolver on a grid finds."""
+        from eigenax.baselines.grid import grid_modes
 
-        return -Laplacian(laplacian, self.epsilon) + Potential(coulomb)
-
-    def source(self, sampling: str) -> "Source":
-        """Uniform points, or the mixture with radial parts around the nucleus."""
-        from eigenax.sources.mixture import Mixture, Radial
-
-        if sampling == "uniform":
-            return self.box
-        radial = [Radial(scale, dims=2) for scale in RADIAL_SCALES]
-        shares = [UNIFORM_SHARE, *[(1 - UNIFORM_SHARE) / len(radial)] * len(radial)]
-        return Mixture(self.box, [self.box, *radial], shares)
-
-    def network(self) -> "Network":
-        """A perceptron on coordinates or cusp features, zero at the edge of the box."""
-        from eigenax.assemble import network_key
-        from eigenax.networks.base import Bounded, OnInputs
-        from eigenax.networks.boundary import BoxFactor
-        from eigenax.networks.features import CuspInputs, ScaledInputs
-        from eigenax.networks.mlp import MLP
-
-        inputs = CuspInputs((0.0, 0.0)) if self.inputs == "cusp" else ScaledInputs((0.0, 0.0), (1.0, 1.0))
-        mlp = MLP(
-            inputs.size,
-            self.n,
-            width=self.width,
-            depth=self.depth,
-            activation=self.activation,
-            sparsity=self.sparsity,
-            key=network_key(self.seed),
-        )
-        return Bounded(BoxFactor(self.box.low, self.box.high), OnInputs(inputs, mlp))
-
-    def solver(self, corrected: bool = True) -> "SpIN":
-        """SpIN; without correction both averages are the same, and moments are the cheaper one."""
-        import optax
-
-        from eigenax.solvers.schedules import following
-        from eigenax.solvers.spin import SpIN
-
-        fall = self.final_learning_rate / self.learning_rate
-        learning_rate = optax.exponential_decay(self.learning_rate, self.steps, fall)
-        if self.optimizer == "adam":
-            optimizer = optax.adam(learning_rate, b2=self.decay)
-        else:
-            optimizer = optax.rmsprop(learning_rate, decay=self.decay)
-        if not corrected:
-            return SpIN(optimizer, "moments", 1.0, self.gauge, self.rescale)
-        rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
-        return SpIN(optimizer, self.average, rate, self.gauge, self.rescale)
-
-    def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Moment]":
-        """Train in a folder, then measure with exact derivatives on the mixture."""
-        from eigenax.assemble import fit
-        from eigenax.measurement import measure
-
-        last = fit(
-            self.hamiltonian(self.laplacian),
-            self.source(self.sampling),
-            self.n,
-            network=self.network(),
-            solver=self.solver(corrected),
-            steps=self.steps,
-            batch=self.batch,
-            seed=self.seed,
-            folder=folder,
-            progress=progress,
-            label=(self.label if corrected else "β = 1") if self.uncorrected_too else self.name,
-        )
-        modes = measure(
-            last.state.solver.network,
-            self.hamiltonian(),
-            self.source("mixture"),
-            finish=self.finish,
-            samples=self.samples,
-            seed=self.seed,
-            steps=self.steps,
-            progress=progress,
-        )
-        return modes, last
+        return grid_modes(lambda x: self.charge * coulomb(x), self.domain(), self.n, GRID_POINTS)
 
     def run(self, folder: Path, progress: bool) -> Outcome:
-        """Train, with and without correction where asked, and compare with the closed form and the grid."""
-        from eigenax.baselines.grid import grid_modes
-        from eigenax.modes import FILE
-        from eigenax.report.hydrogen import Panels, draw
-        from eigenax.training.metrics import read_metrics
+        """Solve or train, and compare with the closed form and, in two dimensions, a grid."""
+        return self.run_training(folder, progress) if self.trains else super().run(folder, progress)
 
-        modes, last = self.train(folder, progress)
-        grid = grid_modes(coulomb, self.box, self.n, GRID_POINTS)
-        result = self.scores(modes, progress) | {
-            "training_seconds": last.seconds,
-            "compile_seconds": last.compile_seconds,
-            "sparsity": self.sparsity,
-            "grid_eigenvalues": grid.eigenvalues,
-        }
-        panels = Panels(self.box, grid, modes, read_metrics(folder / "metrics.jsonl"), self.label)
-        if self.uncorrected_too:
-            beside = folder / "uncorrected"
-            uncorrected, _ = self.train(beside, progress, corrected=False)
-            uncorrected.save(beside / FILE)
-            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.scores(uncorrected, progress)
-            panels = panels._replace(
-                uncorrected=uncorrected, uncorrected_metrics=read_metrics(beside / "metrics.jsonl")
-            )
-        return Outcome(modes, result, draw(panels))
+    def scores(self, modes: "Modes") -> dict[str, Any]:
+        """Errors against the closed form, and what a grid makes of it."""
+        grid = {"grid_eigenvalues": self.grid.eigenvalues} if self.dims == 2 else {}
+        return super().scores(modes) | grid
 
-    def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
-        """Errors against the closed form; subspace distances are those of the degenerate shells."""
-        from eigenax.evaluation import hydrogen as exact
-        from eigenax.evaluation.scores import (
-            degenerate_blocks,
-            gram_matrices,
-            orthogonality,
-            relative_errors,
-            subspace_distance,
-        )
-        from eigenax.measurement import FreshSamples
+    def figures(self, modes: "Modes", metrics: list[dict[str, Any]]) -> "dict[str, tuple[Figure, str]]":
+        """In two dimensions with the grid's modes above the learned ones."""
+        from eigenax.report.physics import draw
 
-        energies = exact.energies(self.n)
-        errors = relative_errors(modes.eigenvalues, energies)
-        samples = FreshSamples(self.source("mixture"), self.seed, purpose=4, samples=self.samples, progress=progress)
-        gram, cross, own = gram_matrices(modes.at_point, partial(exact.shells, n=self.n), samples)
-        distances = []
-        for m, block in enumerate(degenerate_blocks(energies)):
-            shell = slice(m**2, (m + 1) ** 2)
-            distances.append(subspace_distance(gram[block, block], cross[shell, block], own[shell, shell]))
-        return {
-            "exact": energies,
-            "relative_errors": errors,
-            "mean_relative_error": float(errors.mean()),
-            "subspace_distances": distances,
-            "orthogonality": orthogonality(gram),
-        }
+        if self.dims != 2:
+            return super().figures(modes, metrics)
+        return {self.name: draw(self.operator(), self.domain(), modes, self.exact(), metrics, self.grid)}
 
 
-def coulomb(x: "Array") -> "Array":
-    """−1/r."""
-    import jax.numpy as jnp
-
-    return -1 / jnp.linalg.norm(x)
+def _shells(n: int, dims: int) -> int:
+    """How many shells hold the first n states."""
+    held, count = 0, 0
+    while held < n:
+        held += 2 * count + 1 if dims == 2 else (count + 1) ** 2
+        count += 1
+    return count

@@ -39,6 +39,20 @@ def is_separate(network: Any) -> bool:
     return getattr(network, "separate", False)
 
 
+def hidden_layer(network: Any) -> Any:
+    """The functions that the outputs of a network are combinations of; the outputs, where it does not say.
+
+    Networks of ours say so with a method `hidden`.
+    """
+    return network.hidden() if hasattr(network, "hidden") else network
+
+
+def in_precision(network: Any) -> Any:
+    """A network with its parameters in the precision that new arrays have now."""
+    usual = jnp.zeros(()).dtype
+    return jax.tree.map(lambda leaf: leaf.astype(usual) if eqx.is_inexact_array(leaf) else leaf, network)
+
+
 class OnInputs(Network):
     """A network fed with features of the point: network(inputs(x))."""
 
@@ -48,6 +62,10 @@ class OnInputs(Network):
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
         """U at one point."""
         return self.network(self.inputs(x))
+
+    def hidden(self) -> Network:
+        """The hidden layer of the network inside."""
+        return OnInputs(self.inputs, hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:
@@ -65,6 +83,10 @@ class Bounded(Network):
         """U at one point."""
         return self.factor(x) * self.network(x)
 
+    def hidden(self) -> Network:
+        """The hidden layer of the network inside."""
+        return Bounded(self.factor, hidden_layer(self.network))
+
     @property
     def separate(self) -> bool:
         """As the network inside."""
@@ -80,6 +102,10 @@ class WithConstant(Network):
         """1 and U at one point."""
         u = self.network(x)
         return jnp.concatenate([jnp.ones(1, u.dtype), u])
+
+    def hidden(self) -> Network:
+        """The hidden layer of the network inside."""
+        return WithConstant(hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:

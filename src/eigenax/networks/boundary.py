@@ -1,4 +1,4 @@
-"""Factors that make functions vanish where they must."""
+"""What makes functions obey the edge of a box: a factor that is zero there, and coordinates that fold or close it."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from eigenax.sources.box import Boundary, Box
 
 
 class BoxFactor(eqx.Module):
@@ -31,3 +33,64 @@ class BoxFactor(eqx.Module):
         y = (2 * x - low - high) / (high - low)
         squared = jnp.where(jnp.abs(y) < 1.4, y**2, 1.0)
         return jnp.prod((jnp.sqrt(2 - squared) - 1) / (np.sqrt(2) - 1))
+
+
+class Edges(eqx.Module):
+    """Coordinates of a box in which any smooth function obeys its boundary, but for the zeros of `factor`.
+
+    With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(2πt) and sin(2πt)
+    where it is periodic; x itself where functions are zero.
+
+    >>> Edges(Box(0, 1, dims=2, boundary=("free", "periodic")))(jnp.zeros(2))
+    Array([1., 1., 0.], dtype=float32)
+    """
+
+    low: tuple[float, ...] = eqx.field(static=True)
+    high: tuple[float, ...] = eqx.field(static=True)
+    boundary: tuple[Boundary, ...] = eqx.field(static=True)
+
+    def __init__(self, box: Box):
+        self.low, self.high, self.boundary = box.low, box.high, box.boundary
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return len(self.low) + self.boundary.count("periodic")
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
+        """The coordinates of one point."""
+        low, high = jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype)
+        turn = jnp.pi * (x - low) / (high - low)
+        columns = []
+        for axis, kind in enumerate(self.boundary):
+            at = turn[axis]
+            columns += {
+                "zero": lambda x=x[axis]: [x],
+                "free": lambda at=at: [jnp.cos(at)],
+                "periodic": lambda at=at: [jnp.cos(2 * at), jnp.sin(2 * at)],
+            }[kind]()
+        return jnp.stack(columns)
+
+
+class Walls(eqx.Module):
+    """∏ (1 − y²) over the axes on whose faces functions are zero, y running from −1 to 1 along them.
+
+    >>> Walls(Box(0, 1, dims=2, boundary=("zero", "free")))(jnp.array([0.5, 0.0]))
+    Array(1., dtype=float32)
+    """
+
+    low: tuple[float, ...] = eqx.field(static=True)
+    high: tuple[float, ...] = eqx.field(static=True)
+    closed: tuple[bool, ...] = eqx.field(static=True)
+
+    def __init__(self, box: Box):
+        self.low, self.high = box.low, box.high
+        self.closed = tuple(kind == "zero" for kind in box.boundary)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The factor at one point."""
+        low, high = jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype)
+        y = (2 * x - low - high) / (high - low)
+        # Finite differences need the smooth continuation just outside; far outside functions are zero.
+        falling = jnp.where(jnp.abs(y) < 1.4, 1 - y**2, 0)
+        return jnp.prod(jnp.where(jnp.asarray(self.closed), falling, 1))

@@ -1,5 +1,8 @@
 """Fully connected networks, shared between the functions or one for each."""
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -46,15 +49,40 @@ class MLP(Network):
         """The first layers are shared."""
         return False
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
-        """U at one point."""
+    def last_hidden(self, x: Float[Array, " d"]) -> Float[Array, " width"]:
+        """The values of the last hidden layer at one point."""
         act = ACTIVATIONS[self.activation]
-        sizes = [self.weights[0].shape[1], *(w.shape[0] for w in self.weights)]
-        *hidden, last = zip(masks(sizes, self.sparsity), self.weights, self.biases, strict=True)
+        hidden = list(zip(self._masks(), self.weights, self.biases, strict=True))[:-1]
         for allowed, weight, bias in hidden:
             x = act((weight * allowed) @ x + bias)
-        allowed, weight, bias = last
-        return (weight * allowed) @ x + bias
+        return x
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
+        """U at one point."""
+        return (self.weights[-1] * self._masks()[-1]) @ self.last_hidden(x) + self.biases[-1]
+
+    def hidden(self) -> "HiddenLayer":
+        """The last hidden layer as functions of their own."""
+        return HiddenLayer(self)
+
+    def _masks(self) -> list[Any]:
+        return masks([self.weights[0].shape[1], *(w.shape[0] for w in self.weights)], self.sparsity)
+
+
+class HiddenLayer(Network):
+    """The last hidden layer of a perceptron, or of many, and a constant: what its outputs are combinations of."""
+
+    network: "MLP | Separate"
+
+    @property
+    def separate(self) -> bool:
+        """As the network."""
+        return self.network.separate
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
+        """All of them at one point."""
+        values = self.network.last_hidden(x)
+        return jnp.concatenate([values, jnp.ones(1, values.dtype)])
 
 
 class Separate(Network):
@@ -89,4 +117,15 @@ class Separate(Network):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
         """U at one point."""
-        return eqx.filter_vmap(lambda network, x: network(x)[0], in_axes=(eqx.if_array(0), None))(self.networks, x)
+        return self._each(lambda network: network(x)[0])
+
+    def last_hidden(self, x: Float[Array, " d"]) -> Float[Array, " width"]:
+        """The values of the last hidden layers of all networks at one point."""
+        return self._each(lambda network: network.last_hidden(x)).reshape(-1)
+
+    def hidden(self) -> HiddenLayer:
+        """The last hidden layers of all networks as functions of their own."""
+        return HiddenLayer(self)
+
+    def _each(self, of: Callable[[MLP], Array]) -> Float[Array, "k ..."]:
+        return eqx.filter_vmap(of, in_axes=eqx.if_array(0))(self.networks)

@@ -42,6 +42,9 @@ class Operator(eqx.Module):
     """Whether functions must vanish at the edge of a box for the operator to be symmetric there."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
+    local: ClassVar[bool] = False
+    """Whether K u at a point depends on u near that point alone, so that the points of a batch need not be
+    independent."""
     unbounded: ClassVar[int] = 0
     """−1 where eigenvalues have no lower bound, +1 where they have no upper one, 0 where neither is known."""
     __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
@@ -58,6 +61,10 @@ class Operator(eqx.Module):
     def terms(self) -> "tuple[tuple[float, Operator], ...]":
         """Factors and operators that add up to this one."""
         return ((1.0, self),)
+
+    def singularities(self) -> tuple[tuple[float, ...], ...]:
+        """Points where functions may have a cusp."""
+        return ()
 
     def check(self, batch: Batch) -> None:
         """Look at user-supplied parts on a few samples, and raise `ValueError` naming what is wrong."""
@@ -116,6 +123,11 @@ class LinearCombination(Operator):
         return all(operator.fixes_constants for operator in self.operators)
 
     @property
+    def local(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether all terms are."""
+        return all(operator.local for operator in self.operators)
+
+    @property
     def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """As its unbounded terms are, where they agree."""
         sides = {int(np.sign(factor * operator.unbounded)) for factor, operator in self.terms()} - {0}
@@ -136,6 +148,10 @@ class LinearCombination(Operator):
         first = sum(f * t.first for f, t in zip(self.factors, each, strict=True))
         second = sum(f * t.second for f, t in zip(self.factors, each, strict=True))
         return Twice(jnp.asarray(first), jnp.asarray(second), jnp.stack([t.weights for t in each]).min(0))
+
+    def singularities(self) -> tuple[tuple[float, ...], ...]:
+        """Those of every term, each once."""
+        return tuple(dict.fromkeys(point for operator in self.operators for point in operator.singularities()))
 
     def check(self, batch: Batch) -> None:
         """Check every term."""

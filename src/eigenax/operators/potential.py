@@ -1,6 +1,7 @@
 """Multiplication by a function of position."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -14,10 +15,31 @@ from eigenax.operators.base import Function, Operator, check_returns_number
 class Potential(Operator):
     """V(x) u(x), V a plain JAX function of one point (d,) that returns a number.
 
+    `singularities` are the points where V has no finite limit, such as the nucleus of an atom: functions may have a
+    cusp there, and points are drawn closer to them.
+
     >>> well = Potential(lambda x: jnp.sum(x**2))
+    >>> atom = Potential(lambda x: -1 / jnp.linalg.norm(x), singularities=[(0.0, 0.0)])
     """
 
     function: Callable[[Float[Array, " d"]], Float[Array, ""]] = eqx.field(static=True)
+    points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    local: ClassVar[bool] = True
+
+    def __init__(
+        self, function: Callable[[Float[Array, " d"]], Float[Array, ""]], singularities: Sequence[Sequence[float]] = ()
+    ):
+        self.function = function
+        try:
+            self.points = tuple(tuple(float(value) for value in point) for point in singularities)
+        except TypeError as error:
+            raise ValueError(
+                f"singularities must be a list of points, one sequence of numbers each; got {singularities!r}"
+            ) from error
+
+    def singularities(self) -> tuple[tuple[float, ...], ...]:
+        """The points given."""
+        return self.points
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """V u at each point."""
@@ -26,6 +48,12 @@ class Potential(Operator):
     def check(self, batch: Batch) -> None:
         """V must give one finite number at every sample."""
         check_returns_number("Potential(function)", self.function, batch.x[0])
+        for point in self.points:
+            if (len(point),) != batch.x.shape[1:] or not np.isfinite(point).all():
+                raise ValueError(
+                    f"singularities must be finite points of shape {batch.x.shape[1:]}, as the source draws them; "
+                    f"got {point}"
+                )
         values = np.asarray(jax.vmap(self.function)(batch.x))
         if not np.isfinite(values).all():
             where = int(np.argmin(np.isfinite(values)))

@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.linalg import orthogonal_procrustes
 
 from eigenax.baselines.grid import GridModes
 from eigenax.evaluation.hydrogen import energies
-from eigenax.evaluation.scores import degenerate_blocks, relative_errors
+from eigenax.evaluation.scores import relative_errors
 from eigenax.modes import Modes
+from eigenax.report.alignment import onto_grid, square
 from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
 from eigenax.sources.box import Box
 
@@ -81,22 +81,9 @@ def _window(panels: Panels) -> float:
 
 def _images(panels: Panels, modes: Modes) -> Float[np.ndarray, "n p p"]:
     window = _window(panels)
-    values = np.asarray(modes(_square(np.linspace(-window, window, PIXELS))))
-    return np.moveaxis(values @ _onto_grid(panels, modes), -1, 0)
-
-
-def _onto_grid(panels: Panels, modes: Modes) -> Float[np.ndarray, "n n"]:
-    """The rotation inside each degenerate shell that brings learned modes closest to those of the grid."""
-    line = np.linspace(panels.box.low[0], panels.box.high[0], panels.grid.vectors.shape[-1] + 2)[1:-1]
-    overlaps = np.tensordot(np.asarray(modes(_square(line)), float), panels.grid.vectors, ((0, 1), (1, 2)))
-    rotation = np.zeros_like(overlaps)
-    for shell in degenerate_blocks(energies(modes.n)):
-        rotation[shell, shell] = orthogonal_procrustes(np.eye(shell.stop - shell.start), overlaps[shell, shell])[0]
-    return rotation
-
-
-def _square(line: Float[np.ndarray, " p"]) -> Float[np.ndarray, "p p 2"]:
-    return np.stack(np.meshgrid(line, line, indexing="ij"), -1)
+    line = np.linspace(-window, window, PIXELS)
+    rotation = onto_grid(modes, panels.box, panels.grid, energies(modes.n))
+    return np.moveaxis(np.asarray(modes(square(line, line))) @ rotation, -1, 0)
 
 
 def _crop(panels: Panels) -> Float[np.ndarray, "n p p"]:

@@ -2,6 +2,8 @@
 
 import base64
 import dataclasses
+import functools
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,8 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 
 from eigenax import __version__
 from eigenax.errors import RunError
+from eigenax.experiments.base import flag
+from eigenax.report.digits import decimals, rounded
 from eigenax.training.files import write_atomically
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
         rows=mode_rows(result),
         figures=[(caption, _embedded(folder / "figures" / f"{n}.png")) for n, caption in result["figures"].items()],
         command=command(experiment),
+        value=functools.partial(rounded, places=decimals(result["standard_errors"])),
     )
     path = folder / "report.html"
     write_atomically(path, page)
@@ -34,14 +39,18 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
 
 def command(experiment: "Experiment") -> str:
     """The command that repeats a run: its preset, its seed, and what differs from the preset."""
-    words = ["eigenax", "run", experiment.name, "--preset", experiment.preset, "--seed", str(experiment.seed)]
+    words = ["eigenax", *experiment.command, "--preset", experiment.preset, "--seed", str(experiment.seed)]
     usual = type(experiment).with_preset(experiment.preset)
     for field in dataclasses.fields(experiment):
-        value, flag = getattr(experiment, field.name), field.name.replace("_", "-")
+        value, name = getattr(experiment, field.name), flag(field.name)
         if field.name == "seed" or value == getattr(usual, field.name):
             continue
-        words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-    return " ".join(words)
+        if isinstance(value, bool):
+            words.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            for item in value if isinstance(value, tuple) else (value,):
+                words += [f"--{name}", str(item)]
+    return shlex.join(words)
 
 
 def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,4 +18,5 @@ class Solver(eqx.Module):
 
     @abstractmethod
     def step(self, operator: Operator, state: Any, batch: Batch) -> tuple[Any, Any]:
-        """The next state, and a named tuple of what a person needs: `eigenvalues`, `healthy` and more numbers."""
+        """The next state, and a named tuple of what a person needs: `eigenvalues`, `residuals`, `healthy` and more
+        numbers."""

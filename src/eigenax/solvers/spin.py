@@ -12,7 +12,15 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from eigenax.core import jacobian as jac
 from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
-from eigenax.core.rayleigh import Quotient, masked_gradient_of_moments, quotient, residual, second_moment
+from eigenax.core.rayleigh import (
+    Quotient,
+    masked_gradient_of_moments,
+    quotient,
+    residual,
+    residual_norms,
+    second_moment,
+    spectral_size,
+)
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
 from eigenax.solvers.base import Solver
@@ -41,6 +49,7 @@ class SpINInfo(NamedTuple):
     """What a person needs."""
 
     eigenvalues: Float[Array, " k"]
+    residuals: Float[Array, " k"]
     gradient_norm: Float[Array, ""]
     rate: Float[Array, ""]
     healthy: Bool[Array, ""]
@@ -103,7 +112,7 @@ class SpIN(Solver):
         mean_sigma = moving_average(state.sigma, sigma, rate)
         mean_pi = moving_average(state.pi, pi, jnp.where(state.step == 0, 1, rate))
         now, jacobian = quotient(mean_sigma, mean_pi), state.jacobian
-        size = _size(now) if self.rescale else jnp.diag(now.cholesky)
+        size = spectral_size(jnp.diag(now.matrix)) if self.rescale else jnp.diag(now.cholesky)
         if self.average == "moments":
             gradient = pullback(self._cotangent(u, ku, weights, now, size))
         else:
@@ -117,7 +126,7 @@ class SpIN(Solver):
         network = eqx.apply_updates(state.network, updates)
         gradient_norm = optax.tree.norm(gradient)
         healthy = jnp.isfinite(gradient_norm) & jnp.isfinite(now.matrix).all()
-        info = SpINInfo(jnp.diag(now.matrix), gradient_norm, rate, healthy)
+        info = SpINInfo(jnp.diag(now.matrix), residual_norms(u, ku, weights, now), gradient_norm, rate, healthy)
         return SpINState(network, optimizer, mean_sigma, mean_pi, jacobian, state.step + 1), info
 
     def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient, size: Array) -> Float[Array, "b k"]:
@@ -143,20 +152,6 @@ class SpIN(Solver):
         cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
         contract = jac.contract_separate if separate else jac.contract
         return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
-
-
-def _size(now: Quotient) -> Float[Array, " k"]:
-    """A scale for the residual of each function: its Rayleigh quotient, or how far above the lowest that lies.
-
-    The smaller of the two, so that a number added to the operator does not matter; with a floor, for eigenvalues near
-    zero. From averages alone: a norm taken on the batch would go up and down with its residual.
-    """
-    values = jnp.diag(now.matrix)
-    above = jnp.sort(values - values.min())
-    size = jnp.abs(values)
-    if len(values) > 1:
-        size = jnp.minimum(size, jnp.maximum(values - values.min(), above[1]))
-    return size + 0.2 * size.max() + jnp.finfo(size.dtype).tiny
 
 
 def _evaluate(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Any]:

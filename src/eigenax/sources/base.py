@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Batch, Pairs, Points
 
@@ -25,6 +26,13 @@ class Source(eqx.Module):
     @abstractmethod
     def sample(self, key: PRNGKeyArray, size: int) -> Batch:
         """A batch of `size` draws; the same key gives the same batch."""
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Batch:
+        """A batch whose points fill the domain evenly, for means over single points.
+
+        The parts 0, 1, 2 … of one key fill it evenly together. Here they are independent draws, for want of better.
+        """
+        return self.sample(jax.random.fold_in(key, part), size)
 
 
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:

@@ -1,33 +1,47 @@
 """Uniform points in a box."""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Points
+from eigenax.core.lattice import independent, shifted_lattice
 from eigenax.sources.base import Source, as_vector
+
+Boundary = Literal["zero", "free", "periodic"]
 
 
 class Box(Source):
     """The box [low, high], with points drawn uniformly from it.
 
-    Bounds are numbers, with `dims` axes alike, or one number per axis. Functions learned on a box are
+    Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
+    what functions do at the faces of the box under a differential operator: be "zero", be "free" (a zero slope is what
+    the lowest ones then choose), or be "periodic". Functions learned on a box are
     orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
     >>> Box(-50.0, 50.0, dims=2).shape
     (2,)
     >>> Box([0, 0, 0], [1, 2, 3]).volume
     6.0
+    >>> Box(0, 1, dims=2, boundary=("zero", "periodic")).boundary
+    ('zero', 'periodic')
     """
 
     low: tuple[float, ...] = eqx.field(static=True)
     high: tuple[float, ...] = eqx.field(static=True)
+    boundary: tuple[Boundary, ...] = eqx.field(static=True)
 
-    def __init__(self, low: float | Sequence[float], high: float | Sequence[float], dims: int | None = None):
+    def __init__(
+        self,
+        low: float | Sequence[float],
+        high: float | Sequence[float],
+        dims: int | None = None,
+        boundary: Boundary | Sequence[Boundary] = "zero",
+    ):
         if dims is not None and dims < 1:
             raise ValueError(f"dims must be at least 1; got {dims}")
         sizes = {np.size(bound) for bound in (low, high) if np.ndim(bound)}
@@ -41,6 +55,7 @@ class Box(Source):
         for axis, (a, b) in enumerate(zip(self.low, self.high, strict=True)):
             if not (np.isfinite(a) and np.isfinite(b) and a < b):
                 raise ValueError(f"a box needs finite low < high on every axis; axis {axis} has low {a}, high {b}")
+        self.boundary = _per_axis(boundary, len(self.low))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,12 +86,33 @@ class Box(Source):
         inside = (x >= jnp.asarray(self.low, x.dtype)) & (x <= jnp.asarray(self.high, x.dtype))
         return inside.all(-1).astype(x.dtype)
 
-    def draw(self, key: PRNGKeyArray, size: int) -> Float[Array, "b d"]:
-        """Points without weights."""
-        low, high = jnp.asarray(self.low, float), jnp.asarray(self.high, float)
-        return jax.random.uniform(key, (size, *self.shape), minval=low, maxval=high)
+    @property
+    def numbers(self) -> int:
+        """How many numbers between 0 and 1 place one point."""
+        return len(self.low)
+
+    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        """The points that uniform numbers stand for."""
+        low, high = jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)
+        return low + uniform * (high - low)
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Uniform points of weight one."""
-        x = self.draw(key, size)
-        return Points(x, jnp.ones(size, x.dtype))
+        return self._weighted(self.place(independent(key, size, self.numbers)))
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+        """Evenly spread points of weight one."""
+        return self._weighted(self.place(shifted_lattice(key, size, self.numbers, part * size)))
+
+    def _weighted(self, x: Float[Array, "b d"]) -> Points:
+        return Points(x, jnp.ones(len(x), x.dtype))
+
+
+def _per_axis(boundary: Boundary | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:
+    words = (boundary,) * dims if isinstance(boundary, str) else tuple(boundary)
+    if len(words) != dims:
+        raise ValueError(f"boundary must be one word, or one for each of {dims} axes; got {len(words)}")
+    for word in words:
+        if word not in get_args(Boundary):
+            raise ValueError(f"boundary must be 'zero', 'free' or 'periodic'; got {word!r}")
+    return words

@@ -1,62 +1,40 @@
 """Points drawn where they are needed, with weights that undo it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
-from scipy.special import gamma
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Points
-from eigenax.sources.base import Source, as_vector
+from eigenax.core.lattice import independent, shifted_lattice
+from eigenax.sources.base import Source
 from eigenax.sources.box import Box
 
 
-class Radial(eqx.Module):
-    """A density ∝ exp(−r/s)/r around a centre, for the neighbourhood of a point singularity.
-
-    Its 1/r keeps the variance of a Coulomb potential's moments finite in two dimensions and more.
-    """
-
-    centre: tuple[float, ...] = eqx.field(static=True)
-    scale: float = eqx.field(static=True)
-
-    def __init__(self, scale: float, centre: float | Sequence[float] = 0.0, dims: int | None = None):
-        if not scale > 0:
-            raise ValueError(f"scale must be positive; got {scale}")
-        self.scale, self.centre = float(scale), as_vector(centre, dims, "centre")
+@runtime_checkable
+class Component(Protocol):
+    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `Scales`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
-        return (len(self.centre),)
+        """The shape of one point."""
+        ...
 
     @property
-    def _least_radius(self) -> float:
-        """So small that it does not matter, so large that adding it to the centre is not lost to rounding."""
-        return max(1e-6 * self.scale, 16 * float(np.finfo(np.float32).eps) * max(map(abs, self.centre)))
+    def numbers(self) -> int:
+        """How many numbers between 0 and 1 place one point."""
+        ...
 
-    @property
-    def _radial_power(self) -> int:
-        return max(len(self.centre) - 1, 1)
-
-    def draw(self, key: PRNGKeyArray, size: int) -> Float[Array, "b d"]:
-        """A gamma-distributed radius in a uniform direction, never exactly at the centre."""
-        # The shape is a whole number: a sum of exponentials is far cheaper than rejection sampling.
-        for_radius, for_direction = jax.random.split(key)
-        radius = self.scale * jax.random.exponential(for_radius, (size, self._radial_power)).sum(1, keepdims=True)
-        direction = jax.random.normal(for_direction, (size, len(self.centre)))
-        direction /= jnp.linalg.norm(direction, axis=-1, keepdims=True)
-        return jnp.asarray(self.centre, float) + jnp.maximum(radius, self._least_radius) * direction
+    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
+        """The points that uniform numbers stand for."""
+        ...
 
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-        """The density of `draw` at x."""
-        dims, power = len(self.centre), self._radial_power
-        sphere = 2 * jnp.pi ** (dims / 2) / gamma(dims / 2)
-        r = jnp.linalg.norm(x - jnp.asarray(self.centre, x.dtype), axis=-1)
-        return r ** (power - dims) * jnp.exp(-r / self.scale) / (sphere * gamma(power) * self.scale**power)
+        """The density of those points at x."""
+        ...
 
 
 class Mixture(Source):
@@ -65,15 +43,16 @@ class Mixture(Source):
     The inner product stays that of the box, so results compare with `box` itself. Each component gets a
     fixed share of every batch; what falls outside the box has weight zero.
 
+    >>> from eigenax import Radial
     >>> box = Box(-80.0, 80.0, dims=2)
     >>> source = Mixture(box, [box, Radial(0.7, dims=2), Radial(4.0, dims=2)], shares=[0.2, 0.4, 0.4])
     """
 
     box: Box
-    components: tuple[Box | Radial, ...]
+    components: tuple[Component, ...]
     shares: tuple[float, ...] = eqx.field(static=True)
 
-    def __init__(self, box: Box, components: Sequence[Box | Radial], shares: Sequence[float]):
+    def __init__(self, box: Box, components: Sequence[Component], shares: Sequence[float]):
         self.box, self.components = box, tuple(components)
         if len(shares) != len(components) or not components or min(shares) <= 0:
             raise ValueError(
@@ -91,13 +70,18 @@ class Mixture(Source):
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Points of all components, with importance weights of mean one."""
+        return self._placed(key, size, independent, 0)
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+        """The same, those of each component evenly spread."""
+        return self._placed(key, size, shifted_lattice, part)
+
+    def _placed(self, key: PRNGKeyArray, size: int, uniform: Callable[..., Array], part: int | Array) -> Points:
         counts = _apportion(size, self.shares)
-        keys = jax.random.split(key, len(counts))
-        drawn = [c.draw(k, count) for c, k, count in zip(self.components, keys, counts, strict=True)]
+        pieces = list(zip(self.components, counts, jax.random.split(key, len(counts)), strict=True))
+        drawn = [piece.place(uniform(key, count, piece.numbers, part * count)) for piece, count, key in pieces]
         x = jnp.concatenate(drawn)
-        mixture = sum(
-            (count / size) * component.density(x) for component, count in zip(self.components, counts, strict=True)
-        )
+        mixture = sum((count / size) * piece.density(x) for piece, count, _ in pieces)
         weights = self.box.density(x) / mixture
         inside = jnp.clip(x, jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype))
         return Points(inside, weights)

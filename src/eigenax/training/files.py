@@ -82,6 +82,8 @@ def pack_tensors(arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> byt
 
     The metadata is one entry: several would be written in no fixed order.
     """
+    # The format knows no order of axes in memory but the usual one.
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     return save(arrays, {"eigenax": json.dumps(metadata)})
 
 

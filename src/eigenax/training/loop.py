@@ -16,6 +16,7 @@ from eigenax.solvers.base import Solver
 from eigenax.sources.base import Source
 from eigenax.training.interrupt import deferred_interrupt
 from eigenax.training.state import RunState
+from eigenax.training.stopping import REASONS, follow, why_stop_training
 
 
 class Moment(NamedTuple):
@@ -29,6 +30,8 @@ class Moment(NamedTuple):
     metrics: dict[str, Any]
     """The steps' info averaged over the chunk, as numbers and lists."""
     state: RunState
+    stopped: str = ""
+    """Why training ended, once it has."""
 
 
 Callback = Callable[[Moment], None]
@@ -37,7 +40,13 @@ Callback = Callable[[Moment], None]
 def start(solver: Solver, network: Any, outputs: int, seed: int) -> RunState:
     """The state before the first step."""
     key = jax.random.key_data(jax.random.fold_in(jax.random.key(seed), 1))
-    return RunState(solver.init(network, outputs), key, jnp.zeros((), jnp.int32))
+    return RunState(
+        solver.init(network, outputs),
+        key,
+        jnp.zeros((), jnp.int32),
+        jnp.asarray([jnp.inf, 0.0]),
+        jnp.zeros((), jnp.int32),
+    )
 
 
 def train(
@@ -49,12 +58,15 @@ def train(
     steps: int,
     batch: int,
     log_every: int,
+    tolerance: float | None = None,
     sign: float = 1.0,
     seconds: float = 0.0,
     compile_seconds: float = 0.0,
     callbacks: Sequence[Callback] = (),
 ) -> Moment:
-    """Run until `steps` and return the last moment; `seconds` are those of earlier sessions.
+    """Run until `steps`, or until the residuals say to stop, and return the last moment.
+
+    `seconds` are those of earlier sessions.
 
     Eigenvalues descend, and are shown times `sign`. A step is traced once for the whole run, and its key depends
     on the run's key and the step alone.
@@ -67,17 +79,17 @@ def train(
         now: RunState = eqx.combine(arrays, static)
         key = jax.random.fold_in(jax.random.wrap_key_data(now.key), now.step)
         solver_state, info = solver.step(operator, now.solver, source.sample(key, batch))
-        return eqx.filter(RunState(solver_state, now.key, now.step + 1), eqx.is_array), info
+        return eqx.filter(now._replace(solver=solver_state, step=now.step + 1), eqx.is_array), info
 
     def chunk(arrays: RunState, source: Source, length: int) -> tuple[RunState, Any]:
         return jax.lax.scan(lambda carry, _: step(carry, source), arrays, length=length)
 
     compiled = {}
-    moment = Moment(int(state.step), steps, seconds, compile_seconds, {}, state)
+    moment = Moment(int(state.step), steps, seconds, compile_seconds, {}, state, REASONS[int(state.ended)])
     for callback in callbacks:
         callback(moment)
     with deferred_interrupt() as interrupt:
-        while moment.step < steps:
+        while not moment.stopped and moment.step < steps:
             began, length = time.perf_counter(), min(log_every, steps - moment.step)
             if length not in compiled:
                 with full_precision():
@@ -85,14 +97,22 @@ def train(
             compiling = time.perf_counter() - began
             after, infos = jax.block_until_ready(compiled[length](arrays, source))
             _raise_if_diverged(infos, moment)
-            arrays = after
+            reached, metrics = moment.step + length, _averaged(infos, sign)
+            residuals = np.asarray(metrics.get("residuals", [np.inf]))
+            lowest = follow(np.asarray(after.lowest), residuals, reached)
+            stopped = why_stop_training(lowest, residuals, tolerance, reached, steps, operator.local)
+            arrays = after._replace(
+                lowest=jnp.asarray(lowest, after.lowest.dtype),
+                ended=jnp.asarray(REASONS.index(stopped), jnp.int32),
+            )
             moment = Moment(
-                moment.step + length,
+                reached,
                 steps,
                 moment.seconds + time.perf_counter() - began - compiling,
                 moment.compile_seconds + compiling,
-                _averaged(infos, sign),
+                metrics,
                 eqx.combine(arrays, static),
+                stopped,
             )
             for callback in callbacks:
                 callback(moment)

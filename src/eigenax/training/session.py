@@ -73,7 +73,7 @@ class Session:
         if moment.metrics:
             append_metrics(self.metrics, {"step": moment.step, "seconds": round(moment.seconds, 3), **moment.metrics})
         due = time.monotonic() - self._saved > SECONDS_BETWEEN_CHECKPOINTS
-        if moment.step > 0 and (due or moment.step == moment.steps):
+        if moment.step > 0 and (due or moment.stopped):
             self.save(moment)
 
     def save(self, moment: Moment) -> None:

@@ -1,0 +1,39 @@
+"""Points that fill the unit cube evenly: a lattice with a random shift."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+
+def shifted_lattice(key: PRNGKeyArray, size: int, numbers: int, start: int | Int[Array, ""] = 0) -> Float[Array, "b m"]:
+    """Numbers strictly between 0 and 1, `numbers` of them for each of `size` points, the first `start` points left out.
+
+    The Kronecker sequence of the powers of the smallest number g > 1 with g^(m+1) = g + 1 (for m = 1 the golden
+    ratio), shifted by a random vector. A mean over it is unbiased, and for smooth functions of few variables far
+    closer to the integral than that of independent points. Means over different keys are independent: their scatter is
+    the error.
+
+    >>> shifted_lattice(jax.random.key(0), 5, 2).shape
+    (5, 2)
+    """
+    # Fractions as whole numbers modulo 2**32: exact for any size, in either precision.
+    steps = jnp.asarray((_powers(numbers) * 2**32).astype(np.uint32))
+    shift = jax.random.bits(key, (numbers,), jnp.uint32)
+    index = jnp.asarray(start).astype(jnp.uint32) + jnp.arange(size, dtype=jnp.uint32)
+    turns = shift + index[:, None] * steps
+    bits = 23 if jnp.zeros(()).dtype == jnp.float32 else 32
+    return ((turns >> (32 - bits)).astype(float) + 0.5) * 2.0**-bits
+
+
+def independent(key: PRNGKeyArray, size: int, numbers: int, start: int | Int[Array, ""] = 0) -> Float[Array, "b m"]:
+    """The same of independent points, others for another start."""
+    key = jax.random.fold_in(key, start)
+    return jax.random.uniform(key, (size, numbers), minval=jnp.finfo(jnp.zeros(()).dtype).tiny)
+
+
+def _powers(numbers: int) -> Float[np.ndarray, " m"]:
+    root = 2.0
+    for _ in range(64):
+        root = (1 + root) ** (1 / (numbers + 1))
+    return root ** -np.arange(1.0, numbers + 1)

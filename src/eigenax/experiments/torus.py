@@ -1,0 +1,50 @@
+"""The torus of revolution."""
+
+import dataclasses
+from typing import TYPE_CHECKING, ClassVar
+
+from eigenax.experiments.physics import Physics
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eigenax.operators.base import Operator
+    from eigenax.sources.surface import Surface
+
+
+@dataclasses.dataclass(frozen=True)
+class Torus(Physics):
+    """The lowest modes of the Laplace–Beltrami operator −Δ on a torus."""
+
+    name: ClassVar[str] = "torus"
+    summary: ClassVar[str] = "Laplace–Beltrami operator on a torus of revolution, against its Fourier series"
+
+    major: float = 2.0
+    """Distance of the middle of the tube from the axis."""
+    minor: float = 1.0
+    """Radius of the tube."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_positive("major", "minor")
+        if self.minor >= self.major:
+            raise ValueError(f"--minor must be less than --major, {self.major:g}; got {self.minor:g}")
+
+    def operator(self) -> "Operator":
+        """−Δ."""
+        import eigenax
+
+        return -eigenax.LaplaceBeltrami(self.domain().embedding)
+
+    def domain(self) -> "Surface":
+        """The torus."""
+        import eigenax
+
+        return eigenax.torus(self.major, self.minor)
+
+    def exact(self) -> "np.ndarray":
+        """From the ordinary differential equation for each number of waves around the axis."""
+        from eigenax.evaluation.torus import torus_spectrum
+
+        return torus_spectrum(self.major, self.minor, self.n)

@@ -1,0 +1,250 @@
+"""The two-dimensional hydrogen atom as the paper does it: a network trained on −∇² − 1/r in a box."""
+
+import abc
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from eigenax.experiments.base import Outcome
+from eigenax.experiments.physics import Physics
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from eigenax.baselines.grid import GridModes
+    from eigenax.modes import Modes
+    from eigenax.networks.base import Network
+    from eigenax.operators.base import Operator
+    from eigenax.solvers.spin import SpIN
+    from eigenax.sources.base import Source
+    from eigenax.sources.box import Box
+    from eigenax.training.loop import Moment
+
+RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedAtom(Physics, abc.ABC):
+    """Settings and training of the network; `quick` and `paper` are two sets of them."""
+
+    samples: int = 2**17
+    """Fresh points for measuring eigenvalues and errors; at most this many for a round."""
+    half_width: float = 0.0
+    """Half the side of the box; the functions are zero at its edge. 0: wide enough for the states asked for."""
+    sampling: Literal["mixture", "uniform"] = "mixture"
+    """Points near the nucleus with importance weights, or uniform ones."""
+    inputs: Literal["cusp", "plain"] = "cusp"
+    """What the network sees: features with a kink at the nucleus, or coordinates."""
+    batch: int = 128
+    """Points drawn for each step."""
+    width: int = 64
+    """Units of a hidden layer."""
+    depth: int = 3
+    """Hidden layers."""
+    activation: Literal["softplus", "tanh", "silu", "gelu", "sin"] = "softplus"
+    """Nonlinearity; it needs a second derivative."""
+    sparsity: Literal["isolated", "paper", "none"] = "isolated"
+    """Block sparsity: the paper's formula, the same with the last layer isolated per mode, or none."""
+    laplacian: Literal["forward", "exact", "finite-difference"] = "forward"
+    """How ∇² is taken during training; results are always measured with the exact one."""
+    epsilon: float = 0.1
+    """ε of the finite differences."""
+    optimizer: Literal["adam", "rmsprop"] = "adam"
+    """Which optax optimiser takes the gradients."""
+    decay: float = 0.999
+    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
+    learning_rate: float = 5e-3
+    """Learning rate at the first step."""
+    final_learning_rate: float = 5e-6
+    """Learning rate at the last step, with exponential decay between."""
+    average: Literal["moments", "jacobian"] = "moments"
+    """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
+    rate: float = 0.01
+    """β, the averaging rate, or its floor when it follows the learning rate."""
+    rate_power: float = 0.5
+    """β follows the learning rate to this power; 0 keeps β constant."""
+    gauge: float = 0.1
+    """Pull of the raw functions towards the orthonormal ones."""
+    rescale: bool = True
+    """Give each mode its residual in units of the spectrum."""
+    finish: Literal["rotate", "triangular"] = "rotate"
+    """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
+    uncorrected_too: bool = False
+    """Train once more without averaging (β = 1), for comparison."""
+
+    def check_training(self) -> None:
+        """Raise `ValueError` naming the first setting of the training that makes no sense."""
+        self.check_positive("epsilon", "learning_rate", "final_learning_rate", "rate")
+        self.check_at_least_one("batch", "width", "depth")
+        if self.batch < self.n:
+            raise ValueError(f"--batch must be at least --n, {self.n}; got {self.batch}")
+        if not 0 <= self.decay < 1:
+            raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
+        if self.rate > 1:
+            raise ValueError(f"--rate must be at most 1, which is no averaging; got {self.rate}")
+        from eigenax.networks.block_sparse import masks
+
+        masks([2, *[self.width] * self.depth, self.n], self.sparsity)
+
+    @property
+    def label(self) -> str:
+        """What the bias correction was, in a word."""
+        fall = self.final_learning_rate / self.learning_rate
+        return f"β → {max(self.rate, fall**self.rate_power):.2g}" if self.rate_power else f"β = {self.rate:g}"
+
+    @abc.abstractmethod
+    def domain(self) -> "Box":
+        """The box."""
+
+    @functools.cached_property
+    @abc.abstractmethod
+    def grid(self) -> "GridModes":
+        """What a sparse eigensolver on a grid finds."""
+
+    def hamiltonian(self, laplacian: Any = "forward") -> "Operator":
+        """−∇² − 1/r."""
+        from eigenax.operators.laplacian import Laplacian
+        from eigenax.operators.potential import Potential
+
+        return -Laplacian(laplacian, self.epsilon) + Potential(coulomb)
+
+    def source(self, sampling: str) -> "Source":
+        """Uniform points, or the mixture with radial parts around the nucleus."""
+        from eigenax.sources.densities import Radial
+        from eigenax.sources.mixture import Mixture
+
+        if sampling == "uniform":
+            return self.domain()
+        radial = [Radial(scale, dims=2) for scale in RADIAL_SCALES]
+        shares = [UNIFORM_SHARE, *[(1 - UNIFORM_SHARE) / len(radial)] * len(radial)]
+        return Mixture(self.domain(), [self.domain(), *radial], shares)
+
+    def network(self) -> "Network":
+        """A perceptron on coordinates or cusp features, zero at the edge of the box."""
+        from eigenax.assemble import network_key
+        from eigenax.networks.base import Bounded, OnInputs
+        from eigenax.networks.boundary import BoxFactor
+        from eigenax.networks.features import CuspInputs, ScaledInputs
+        from eigenax.networks.mlp import MLP
+
+        inputs = CuspInputs((0.0, 0.0)) if self.inputs == "cusp" else ScaledInputs((0.0, 0.0), (1.0, 1.0))
+        mlp = MLP(
+            inputs.size,
+            self.n,
+            width=self.width,
+            depth=self.depth,
+            activation=self.activation,
+            sparsity=self.sparsity,
+            key=network_key(self.seed),
+        )
+        return Bounded(BoxFactor(self.domain().low, self.domain().high), OnInputs(inputs, mlp))
+
+    def solver(self, corrected: bool = True) -> "SpIN":
+        """SpIN; without correction both averages are the same, and moments are the cheaper one."""
+        import optax
+
+        from eigenax.solvers.schedules import following
+        from eigenax.solvers.spin import SpIN
+
+        fall = self.final_learning_rate / self.learning_rate
+        learning_rate = optax.exponential_decay(self.learning_rate, self.steps, fall)
+        if self.optimizer == "adam":
+            optimizer = optax.adam(learning_rate, b2=self.decay)
+        else:
+            optimizer = optax.rmsprop(learning_rate, decay=self.decay)
+        if not corrected:
+            return SpIN(optimizer, "moments", 1.0, self.gauge, self.rescale)
+        rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
+        return SpIN(optimizer, self.average, rate, self.gauge, self.rescale)
+
+    def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Moment]":
+        """Train in a folder, then measure with exact derivatives on the mixture."""
+        from eigenax.assemble import fit
+        from eigenax.measurement import measure
+
+        last = fit(
+            self.hamiltonian(self.laplacian),
+            self.source(self.sampling),
+            self.n,
+            network=self.network(),
+            solver=self.solver(corrected),
+            steps=self.steps,
+            batch=self.batch,
+            seed=self.seed,
+            folder=folder,
+            progress=progress,
+            label=(self.label if corrected else "β = 1") if self.uncorrected_too else self.name,
+        )
+        modes = measure(
+            last.state.solver.network,
+            self.hamiltonian(),
+            self.source("mixture"),
+            finish=self.finish,
+            samples=self.samples,
+            seed=self.seed,
+            steps=self.steps,
+            progress=progress,
+        )
+        return modes, last
+
+    def run_training(self, folder: Path, progress: bool) -> Outcome:
+        """Train, with and without correction where asked, and compare with the closed form and the grid."""
+        from eigenax.modes import FILE
+        from eigenax.report.hydrogen import Panels, draw
+        from eigenax.training.metrics import read_metrics
+
+        modes, last = self.train(folder, progress)
+        result = self.training_scores(modes, progress) | {
+            "training_seconds": last.seconds,
+            "compile_seconds": last.compile_seconds,
+            "sparsity": self.sparsity,
+            "grid_eigenvalues": self.grid.eigenvalues,
+        }
+        panels = Panels(self.domain(), self.grid, modes, read_metrics(folder / "metrics.jsonl"), self.label)
+        if self.uncorrected_too:
+            beside = folder / "uncorrected"
+            uncorrected, _ = self.train(beside, progress, corrected=False)
+            uncorrected.save(beside / FILE)
+            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.training_scores(
+                uncorrected, progress
+            )
+            panels = panels._replace(
+                uncorrected=uncorrected, uncorrected_metrics=read_metrics(beside / "metrics.jsonl")
+            )
+        return Outcome(modes, result, draw(panels))
+
+    def training_scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
+        """Errors against the closed form; subspace distances are those of the degenerate shells."""
+        from eigenax.evaluation import hydrogen as exact
+        from eigenax.evaluation.scores import (
+            degenerate_blocks,
+            gram_matrices,
+            orthogonality,
+            relative_errors,
+            subspace_distance,
+        )
+        from eigenax.samples import FreshSamples
+
+        energies = exact.energies(self.n)
+        errors = relative_errors(modes.eigenvalues, energies)
+        samples = FreshSamples(self.source("mixture"), self.seed, purpose=4, samples=self.samples, progress=progress)
+        gram, cross, own = gram_matrices(modes.at_point, functools.partial(exact.shells, n=self.n), samples)
+        distances = []
+        for m, block in enumerate(degenerate_blocks(energies)):
+            shell = slice(m**2, (m + 1) ** 2)
+            distances.append(subspace_distance(gram[block, block], cross[shell, block], own[shell, shell]))
+        return {
+            "exact": energies,
+            "relative_errors": errors,
+            "mean_relative_error": float(errors.mean()),
+            "subspace_distances": distances,
+            "orthogonality": orthogonality(gram),
+        }
+
+
+def coulomb(x: "Array") -> "Array":
+    """−1/r."""
+    import jax.numpy as jnp
+
+    return -1 / jnp.linalg.norm(x)

@@ -1,0 +1,1 @@
+"""Random waves and the Rayleigh–Ritz method: how local operators on known domains are solved by default."""

@@ -1,0 +1,91 @@
+"""Where the states of a Hamiltonian are, before any is known: walkers that diffuse, die and multiply."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.core.batch import Points
+from eigenax.operators.base import Operator
+from eigenax.sources.box import Box
+
+WALKERS, STEPS = 2048, 400
+FIRST_STEP, LAST_STEP = 1.0, 0.1
+"""Times the inverse spread of the potential among the walkers: coarse while they gather, fine at the end."""
+LOWEST = 0.02
+"""The share of walkers whose potential counts as no lower than the others': one close to a nucleus would replace
+them all."""
+
+
+class Motion(NamedTuple):
+    """A local operator read as −D ∇² + V at some points."""
+
+    potential: Float[Array, " b"]
+    diffusion: Float[Array, " d"]
+
+
+def walk(operator: Operator, box: Box, key: PRNGKeyArray) -> Float[np.ndarray, "b d"]:
+    """Points with about the density of the ground state, which exp(−t K) of anything becomes.
+
+    Each step moves walkers by a Gaussian of variance 2 D t and draws them anew with weights exp(−t V); they begin
+    anywhere in the box. Where V is constant they stay everywhere. Only V is needed, in any number of dimensions.
+    """
+    for_start, for_steps = jax.random.split(key)
+    start = box.spread(for_start, WALKERS).x
+
+    def step(x: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
+        key, fineness = now
+        for_draw, for_move = jax.random.split(key)
+        potential, diffusion = read(operator, x)
+        lowest, low, middle = jnp.quantile(potential, jnp.asarray([LOWEST, 2 * LOWEST, 0.5]))
+        potential = jnp.maximum(potential, lowest)
+        longest = jnp.min((0.2 * jnp.asarray(box.half_width, x.dtype)) ** 2 / (2 * diffusion))
+        time = jnp.minimum(fineness / jnp.maximum(middle - low, jnp.finfo(x.dtype).tiny), longest)
+        chosen = _draw(for_draw, -time * (potential - lowest))
+        moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * jax.random.normal(for_move, x.shape, x.dtype)
+        return _at_edges(box, moved, x[chosen]), None
+
+    fineness = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
+    last, _ = jax.jit(lambda x, keys: jax.lax.scan(step, x, (keys, fineness)))(
+        start, jax.random.split(for_steps, STEPS)
+    )
+    return np.asarray(last, np.float64)
+
+
+def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
+    """V is K applied to the constant function, D what is left of K applied to half the square of a coordinate."""
+
+    def probe(y: Array) -> Array:
+        return jnp.concatenate([jnp.ones(1, y.dtype), y**2 / 2])
+
+    u = jax.vmap(probe)(x)
+    ku = operator.apply(probe, Points(x, jnp.ones(len(x), x.dtype)), u)
+    potential = ku[:, 0]
+    diffusion = jnp.mean(potential[:, None] * u[:, 1:] - ku[:, 1:], 0)
+    return Motion(potential, jnp.maximum(diffusion, jnp.finfo(x.dtype).tiny))
+
+
+def _draw(key: PRNGKeyArray, log_weights: Float[Array, " b"]) -> Array:
+    """As many indices as weights, in proportion to them, at evenly spaced places of their sum."""
+    sums = jnp.cumsum(jnp.exp(log_weights))
+    places = (jnp.arange(len(sums)) + jax.random.uniform(key)) / len(sums)
+    return jnp.searchsorted(sums / sums[-1], places).clip(0, len(sums) - 1)
+
+
+def _at_edges(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    """Walkers that cross an edge come in at the other side, turn back, or stay where they were, as the boundary
+    says."""
+    columns = []
+    for axis, kind in enumerate(box.boundary):
+        low, high = box.low[axis], box.high[axis]
+        y, old = moved[:, axis], before[:, axis]
+        if kind == "periodic":
+            columns.append(low + (y - low) % (high - low))
+        elif kind == "free":
+            turned = (y - low) % (2 * (high - low))
+            columns.append(low + jnp.minimum(turned, 2 * (high - low) - turned))
+        else:
+            columns.append(jnp.where((y > low) & (y < high), y, old))
+    return jnp.stack(columns, 1)

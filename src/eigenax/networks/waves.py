@@ -1,0 +1,139 @@
+"""Random waves under random envelopes: a hidden layer that is good before it has learned anything."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from eigenax.networks.base import Network
+
+CUSP_SCALES = 3.0
+"""Each scale of the inputs around a singularity is so many times the one before."""
+
+
+class Whitened(eqx.Module):
+    """(coordinates(x) − mean) @ matrix: coordinates in which the states are of size one in every direction."""
+
+    coordinates: Callable[[Array], Array]
+    mean: Float[np.ndarray, " m"]
+    matrix: Float[np.ndarray, "m z"]
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " z"]:
+        """The inputs at one point."""
+        y = self.coordinates(x) - jnp.asarray(self.mean, x.dtype)
+        return y @ jnp.asarray(self.matrix, x.dtype)
+
+
+class Cusps(eqx.Module):
+    """Inputs with a kink at given points, so that smooth functions of them can have a cusp there.
+
+    With y = x − point and r = |y|, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
+
+    >>> Cusps(((0.0, 0.0),), (1.0, 3.0))(jnp.array([3.0, 4.0])).shape
+    (6,)
+    """
+
+    points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    scales: tuple[float, ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """The number of inputs."""
+        return len(self.points) * len(self.scales) * (len(self.points[0]) + 1)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " z"]:
+        """The inputs at one point."""
+        columns = []
+        for point in self.points:
+            y = x - jnp.asarray(point, x.dtype)
+            squared = jnp.sum(y**2)
+            r = jnp.sqrt(squared)
+            for scale in self.scales:
+                columns += [y / jnp.sqrt(scale**2 + squared), jnp.stack([(r - scale) / (r + scale)])]
+        return jnp.concatenate(columns)
+
+
+class GaussianEnvelopes(eqx.Module):
+    """exp(−½ Σ_i rates_i (z_i − centre_i)²), with rates and a centre for each of f functions, z = inputs(x)."""
+
+    inputs: Callable[[Array], Array]
+    centres: Float[np.ndarray, "f z"]
+    rates: Float[np.ndarray, "f z"]
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
+        """All envelopes at one point."""
+        z = self.inputs(x)
+        # Multiplied out: products of matrices instead of f × z numbers at every point.
+        squares = jnp.asarray(self.rates, x.dtype) @ z**2
+        mixed = jnp.asarray(self.rates * self.centres, x.dtype) @ z
+        constants = jnp.asarray((self.rates * self.centres**2).sum(1), x.dtype)
+        return jnp.exp(-(squares - 2 * mixed + constants) / 2)
+
+
+class ExponentialEnvelopes(eqx.Module):
+    """exp(−rate r), with a rate for each of f functions, and r the distance from one of several points."""
+
+    points: Float[np.ndarray, "p d"]
+    nearest: Int[np.ndarray, " f"]
+    rates: Float[np.ndarray, " f"]
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
+        """All envelopes at one point."""
+        r = jnp.stack([jnp.sqrt(jnp.sum((x - jnp.asarray(point, x.dtype)) ** 2)) for point in self.points])
+        return jnp.exp(-jnp.asarray(self.rates, x.dtype) * r[self.nearest])
+
+
+class Waves(Network):
+    """factor(x) · envelope_j(x) · sin(frequency_j · inputs(x) + phase_j): f functions with nothing to train.
+
+    Their best combinations are what a Rayleigh–Ritz step finds.
+    """
+
+    inputs: Callable[[Array], Array]
+    factor: Callable[[Array], Array] | None
+    envelopes: Callable[[Array], Array] | None
+    frequencies: Float[np.ndarray, "f z"]
+    phases: Float[np.ndarray, " f"]
+
+    @property
+    def separate(self) -> bool:
+        """Nothing is shared, since nothing is trained."""
+        return True
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
+        """All waves at one point."""
+        angles = jnp.asarray(self.frequencies, x.dtype) @ self.inputs(x) + jnp.asarray(self.phases, x.dtype)
+        u = jnp.sin(angles)
+        for part in (self.factor, self.envelopes):
+            u = u if part is None else part(x) * u
+        return u
+
+
+def random_frequencies(
+    rng: np.random.Generator,
+    size: int,
+    dims: int,
+    least: float,
+    most: float,
+    favoured: float | Float[np.ndarray, "f z"] = 1.0,
+) -> tuple[Float[np.ndarray, "f z"], Float[np.ndarray, " f"]]:
+    """Frequencies whose lengths are spread evenly over all scales, and uniform phases.
+
+    Their directions are uniform, or turned towards what each of them favours.
+    """
+    directions = favoured * rng.normal(size=(size, dims))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lengths = np.exp(rng.uniform(np.log(least), np.log(most), (size, 1)))
+    return lengths * directions, rng.uniform(0, 2 * np.pi, size)
+
+
+def cusp_scales(inner: float, outer: float) -> tuple[float, ...]:
+    """A ladder of lengths from one to the other.
+
+    >>> cusp_scales(1.0, 20.0)
+    (1.0, 3.0, 9.0, 27.0)
+    """
+    count = max(2, 1 + int(np.ceil(np.log(outer / inner) / np.log(CUSP_SCALES))))
+    return tuple((inner * CUSP_SCALES ** np.arange(count)).tolist())

@@ -1,0 +1,25 @@
+"""How many digits of an eigenvalue are worth showing."""
+
+import math
+
+FEWEST, MOST = 6, 8
+
+
+def decimals(standard_errors: list[float | None]) -> int:
+    """Places after the point, one beyond the smallest standard error.
+
+    >>> decimals([1e-3, 2e-2]), decimals([3e-6])
+    (6, 7)
+    """
+    known = [error for error in standard_errors if error]
+    wanted = 1 - math.floor(math.log10(min(known))) if known else FEWEST
+    return min(max(wanted, FEWEST), MOST)
+
+
+def rounded(value: float, places: int) -> str:
+    """A number with these many places, zero without a sign.
+
+    >>> rounded(-1e-9, 6), rounded(-0.25, 2)
+    ('0.000000', '-0.25')
+    """
+    return f"{round(value, places) + 0.0:.{places}f}"

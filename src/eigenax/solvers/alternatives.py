@@ -1,0 +1,248 @@
+"""The alternatives that the paper weighs: the unmasked trace, one mode after the other, an augmented Lagrangian.
+
+Small solvers to compare with `SpIN`; docs/alternatives.md has the comparison. Letters as in `core/rayleigh.py`.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int
+
+from eigenax.checks import whole
+from eigenax.core.averages import moving_average
+from eigenax.core.batch import Batch
+from eigenax.core.rayleigh import HIGHEST, Quotient, quotient, residual, second_moment, spectral_size, whiten
+from eigenax.networks.base import is_separate
+from eigenax.operators.base import Operator, applied
+from eigenax.solvers.base import Solver
+from eigenax.solvers.schedules import Schedule
+
+
+class State(NamedTuple):
+    """What the next step needs."""
+
+    network: Any
+    optimizer: optax.OptState
+    sigma: Float[Array, "k k"]
+    pi: Float[Array, "k k"]
+    """Σ̄ and Π̄, which start at the identity and at the first batch's, as those of `SpIN` do."""
+    step: Int[Array, ""]
+    constraint: Any = None
+    """Of `AugmentedLagrangian` alone: B (k, k), whose diagonal tends to minus eigenvalues over s, and the barrier."""
+
+
+class Info(NamedTuple):
+    """What a person needs."""
+
+    eigenvalues: Float[Array, " k"]
+    residuals: Float[Array, " k"]
+    """√E[w r_k²] on the batch, r_k being what K v_k has beyond the span of v_1, …, v_k (for `Trace`, of all)."""
+    gradient_norm: Float[Array, ""]
+    rate: Float[Array, ""]
+    healthy: Bool[Array, ""]
+
+
+class Trace(Solver):
+    """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
+
+    Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
+    which `gauge` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each function.
+    Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="rotate"` does at the end.
+
+    >>> span = Trace(optax.adam(1e-3), rate=0.1)
+    """
+
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    gauge: float = eqx.field(static=True, default=0.1)
+    rescale: bool = eqx.field(static=True, default=True)
+
+    def __check_init__(self):
+        _check(self.optimizer, self.rate)
+
+    def init(self, network: Any, outputs: int) -> State:
+        """The state before the first step."""
+        return _begin(self.optimizer, network, outputs)
+
+    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+        """One update of the averages, then of the network."""
+        seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
+        cholesky, matrix = seen.now
+        v = whiten(cholesky, seen.u)
+        r = whiten(cholesky, seen.ku) - _times(v, matrix)
+        values, rotation = jnp.linalg.eigh((matrix + matrix.T) / 2)
+        rotated = _times(r, rotation)
+        if self.rescale:
+            descent = _times(rotated / spectral_size(values), rotation.T)
+        else:
+            descent = jax.scipy.linalg.solve_triangular(cholesky, r.T, lower=True, trans="T").T
+        descent += self.gauge * (seen.u - v)
+        network, memory, info = _descend(self.optimizer, state.optimizer, seen, descent, values, rotated)
+        return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
+
+
+class Sequential(Solver):
+    """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
+
+    The last one keeps its turn until the end. Optimiser and `rate` begin anew with each turn, schedules included. The
+    network must have parameters of its own for each function, or the turn of one would move all those before it. Give
+    `solve` a `tolerance`: without one it ends where residuals stop falling, as those of functions that wait do.
+
+    >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, rate=0.1)
+    """
+
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    steps_per_mode: int = eqx.field(static=True)
+    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    gauge: float = eqx.field(static=True, default=0.1)
+
+    def __check_init__(self):
+        _check(self.optimizer, self.rate)
+        whole("steps_per_mode", self.steps_per_mode)
+
+    def init(self, network: Any, outputs: int) -> State:
+        """The state before the first step."""
+        if not is_separate(network):
+            raise ValueError(
+                "Sequential needs a network with parameters of its own for each function, such as Separate: in this "
+                "one they share some, and a function cannot stay as it is while the next one learns"
+            )
+        return _begin(self.optimizer, network, outputs)
+
+    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+        """One update of the averages, then of the function whose turn it is."""
+        outputs = len(state.sigma)
+        turn = jnp.minimum(state.step // self.steps_per_mode, outputs - 1)
+        since, learns = state.step - turn * self.steps_per_mode, jnp.arange(outputs) == turn
+        seen = _look(operator, state, batch, _at(self.rate, since, state.sigma))
+        v, r = residual(seen.u, seen.ku, seen.now)
+        descent = jnp.where(learns, r / spectral_size(jnp.diag(seen.now.matrix)) + self.gauge * (seen.u - v), 0)
+        fresh = _begin(self.optimizer, state.network, outputs).optimizer
+        memory = jax.tree.map(lambda new, old: jnp.where(since == 0, new, old), fresh, state.optimizer)
+        network, memory, info = _descend(self.optimizer, memory, seen, descent, jnp.diag(seen.now.matrix), r)
+        network = _where_learning(learns, network, state.network)
+        return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
+
+
+class AugmentedLagrangian(Solver):
+    """tr Π descends under the constraint Σ = I, which dual variables and a quadratic barrier impose.
+
+    With C = Σ − I below and on the diagonal and s the largest Rayleigh quotient, it seeks a saddle point of
+    ½ tr Π / s + Σ_{i ≤ k} (B_ki C_ki + ½ barrier · C_ki²): down in u, with no gradient through the earlier u_i of a
+    C_ki, so that none gives way to a later one and they come in order; up in B by `dual_rate` · barrier · C. Each step
+    adds `growth` times the mean of C² to the barrier, which must exceed the spread of the wanted eigenvalues over s. If
+    it is much larger the noise of Σ drowns the operator, and if B is faster than u the two go round in circles.
+
+    >>> saddle = AugmentedLagrangian(optax.adam(1e-3), rate=0.1, dual_rate=1e-3)
+    """
+
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    dual_rate: float | Schedule = eqx.field(static=True, default=1e-3)
+    barrier: float = eqx.field(static=True, default=1.0)
+    growth: float = eqx.field(static=True, default=1e-3)
+
+    def __check_init__(self):
+        _check(self.optimizer, self.rate)
+        if not self.barrier > 0 or self.growth < 0:
+            raise ValueError(f"barrier must be positive and growth not negative; got {self.barrier} and {self.growth}")
+
+    def init(self, network: Any, outputs: int) -> State:
+        """The state before the first step: dual variables of zero."""
+        state = _begin(self.optimizer, network, outputs)
+        zero = jnp.zeros_like(state.sigma)
+        return state._replace(constraint=(zero, jnp.asarray(self.barrier, zero.dtype)))
+
+    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+        """One step down in the network and one up in the dual variables."""
+        seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
+        # After Gram–Schmidt: a function that has turned into an earlier one has that one's quotient, and s would be
+        # too small for the barrier to part them. In units of s, one is enough where all eigenvalues have one sign.
+        scale = jnp.abs(jnp.diag(seen.now.matrix)).max()
+        violation = jnp.tril(seen.sigma - jnp.eye(len(seen.sigma), dtype=seen.sigma.dtype))
+        dual, barrier = state.constraint
+        pull = dual + barrier * violation
+        descent = seen.ku / scale + _times(seen.u, pull.T)
+        _, r = residual(seen.u, seen.ku, seen.now)
+        network, memory, info = _descend(self.optimizer, state.optimizer, seen, descent, jnp.diag(seen.now.matrix), r)
+        dual += _at(self.dual_rate, state.step, dual) * barrier * violation
+        constraint = dual, barrier + self.growth * jnp.mean(violation**2)
+        return State(network, memory, seen.sigma, seen.pi, state.step + 1, constraint), info
+
+
+class _Seen(NamedTuple):
+    """What each of these solvers makes of a batch, before they part."""
+
+    network: Any
+    u: Float[Array, "b k"]
+    ku: Float[Array, "b k"]
+    weights: Float[Array, " b"]
+    pullback: Any
+    sigma: Float[Array, "k k"]
+    pi: Float[Array, "k k"]
+    now: Quotient
+    rate: Float[Array, ""]
+
+
+def _check(optimizer: Any, rate: float | Schedule) -> None:
+    if not isinstance(optimizer, optax.GradientTransformation):
+        raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {optimizer!r}")
+    if not callable(rate) and not 0 < rate <= 1:
+        raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
+
+
+def _at(value: float | Schedule, step: Int[Array, ""], like: Float[Array, "k k"]) -> Float[Array, ""]:
+    return jnp.asarray(value(step) if callable(value) else value, like.dtype)
+
+
+def _times(left: Float[Array, "b k"], right: Float[Array, "k k"]) -> Float[Array, "b k"]:
+    return jnp.matmul(left, right, precision=HIGHEST)
+
+
+def _begin(optimizer: optax.GradientTransformation, network: Any, outputs: int) -> State:
+    parameters = eqx.filter(network, eqx.is_inexact_array)
+    identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
+    return State(network, optimizer.init(parameters), identity, 0 * identity, jnp.zeros((), jnp.int32))
+
+
+def _look(operator: Operator, state: Any, batch: Batch, rate: Float[Array, ""]) -> _Seen:
+    """The functions on a batch, and the averages with the batch in them."""
+    parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
+    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    ku = applied(operator, state.network, batch, u)
+    sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), rate)
+    pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, rate))
+    return _Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), rate)
+
+
+def _descend(
+    optimizer: optax.GradientTransformation,
+    memory: optax.OptState,
+    seen: _Seen,
+    descent: Float[Array, "b k"],
+    values: Float[Array, " k"],
+    r: Float[Array, "b k"],
+) -> tuple[Any, optax.OptState, Info]:
+    """The network after a step against `descent`, a gradient with respect to u; and what is to be said of it."""
+    (gradient,) = seen.pullback(seen.weights[:, None] * descent / len(descent))
+    updates, memory = optimizer.update(gradient, memory, eqx.filter(seen.network, eqx.is_inexact_array))
+    norm = optax.tree.norm(gradient)
+    healthy = jnp.isfinite(norm) & jnp.isfinite(seen.now.matrix).all()
+    sizes = jnp.sqrt(jnp.mean(seen.weights[:, None] * r**2, axis=0))
+    return eqx.apply_updates(seen.network, updates), memory, Info(values, sizes, norm, seen.rate, healthy)
+
+
+def _where_learning(learns: Bool[Array, " k"], after: Any, before: Any) -> Any:
+    """The parameters of the function that learns from one network, all others from the other.
+
+    A gradient of zero would not do: an optimiser with momentum moves on without one. Functions without parameters come
+    first, so the last entries are the ones that count.
+    """
+
+    def leaf(new: Array, old: Array) -> Array:
+        return jnp.where(learns[-len(new) :].reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+    return jax.tree.map(lambda new, old: leaf(new, old) if eqx.is_inexact_array(new) else new, after, before)

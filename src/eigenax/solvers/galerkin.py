@@ -1,0 +1,34 @@
+"""The choice of random waves and the Rayleigh–Ritz method, as a solver beside those that train."""
+
+import equinox as eqx
+import jax
+
+
+class Galerkin(eqx.Module):
+    """No training: ever more random waves where the states are, and their best combinations in float64.
+
+    What `solve` takes for a local operator on a box or a surface. The first of its steps has `waves` functions, or
+    four for each mode, and each further one twice as many, up to `most` or 16 for each mode. A step draws `points` for
+    each of them, by default 64 on a processor and 256 on other devices, where they cost little.
+
+    >>> Galerkin(waves=128).most
+    1024
+    """
+
+    waves: int = eqx.field(static=True, default=256)
+    most: int = eqx.field(static=True, default=1024)
+    points: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        for name in ("waves", "most", "points"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+
+    def count(self, step: int, n: int) -> int:
+        """The number of waves in a step, counted from zero."""
+        return min(max(self.waves, 4 * n) * 2**step, max(self.most, 16 * n))
+
+    def samples(self, waves: int) -> int:
+        """The number of points for so many waves."""
+        return waves * (self.points or (64 if jax.default_backend() == "cpu" else 256))

@@ -1,0 +1,216 @@
+"""Natural gradient on the residual: move the functions themselves, as well as the network can follow."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jax.scipy.linalg import cho_factor, cho_solve
+from jaxtyping import Array, Bool, Float, Int
+
+from eigenax.core.averages import moving_average
+from eigenax.core.batch import Batch
+from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
+from eigenax.networks.base import is_separate
+from eigenax.operators.base import Operator, applied
+from eigenax.solvers.base import Solver
+
+QUICK, SLOW = 0.9, 0.98
+"""How much of their past the two averages of the residuals keep that tell whether they fall."""
+CALMER, CALMEST = 0.98, 0.01
+"""By how much steps become shorter while residuals do not fall, and the least they come to."""
+CURVED, STRAIGHT = 0.3, 0.1
+"""Steps whose nonlinear part exceeds the first of these are shortened, below the second they may become longer."""
+FIRST_RADIUS, LEAST_RADIUS = 0.1, 1e-6
+
+
+class NaturalState(NamedTuple):
+    """What the next step needs; g groups of parameters move on their own: one for each mode, or one for all."""
+
+    network: Any
+    before: Float[Array, "g p"]
+    """The last step."""
+    calm: Float[Array, ""]
+    """What is left of the first step size."""
+    falling: Float[Array, " 2"]
+    """A quick and a slow average of the logarithm of the residuals."""
+    values: Float[Array, " k"]
+    """Rayleigh quotients, averaged slowly: the spectrum seen so far."""
+    radius: Float[Array, " g"]
+    step: Int[Array, ""]
+
+
+class NaturalInfo(NamedTuple):
+    """What a person needs."""
+
+    eigenvalues: Float[Array, " k"]
+    residuals: Float[Array, " k"]
+    rate: Float[Array, " k"]
+    """τ, the length of a step along minus the residual."""
+    radius: Float[Array, " g"]
+    curvature: Float[Array, " g"]
+    """The nonlinear part of the last change of u, relative to the linear one."""
+    effective_samples: Float[Array, ""]
+    healthy: Bool[Array, ""]
+
+
+class NaturalGradient(Solver):
+    """Solves min over δ of E[w |J δ − δu|²] + λ |δ − μ δ_before|² for the step δ of the parameters on every batch.
+
+    The functions should move by δu_k = −τ_k L_kk r_k − gauge (u_k − v_k), r the residual with the batch's own Λ, not
+    symmetrised. A separate network is solved mode by mode, a shared one at once; in the space of samples or of
+    parameters, whichever is smaller. `damping` λ is relative to the mean diagonal of the Gram matrix, `momentum` is μ.
+    Nothing is to be set by hand: τ comes from the spectrum seen so far and becomes shorter when the residuals no
+    longer fall, and no step is longer than u follows linearly.
+
+    >>> NaturalGradient().momentum
+    0.9
+    """
+
+    damping: float = eqx.field(static=True, default=1e-3)
+    momentum: float = eqx.field(static=True, default=0.9)
+    gauge: float = eqx.field(static=True, default=0.1)
+
+    def __check_init__(self):
+        if not self.damping > 0:
+            raise ValueError(f"damping must be positive; got {self.damping}")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must be at least 0 and below 1; got {self.momentum}")
+        if not self.gauge >= 0:
+            raise ValueError(f"gauge must be at least 0; got {self.gauge}")
+
+    def init(self, network: Any, outputs: int) -> NaturalState:
+        """The state before the first step: no direction yet."""
+        theta = _Parameters(network).flat
+        one, zeros = jnp.ones((), theta.dtype), jnp.zeros(outputs, theta.dtype)
+        radius, step = jnp.full(len(theta), FIRST_RADIUS, theta.dtype), jnp.zeros((), jnp.int32)
+        return NaturalState(network, jnp.zeros_like(theta), one, jnp.zeros(2, theta.dtype), zeros, radius, step)
+
+    def step(self, operator: Operator, state: NaturalState, batch: Batch) -> tuple[NaturalState, NaturalInfo]:
+        """Find a direction and go along it as far as the network is linear."""
+        parameters, weights = _Parameters(state.network), batch.weights
+        u = jax.vmap(state.network)(batch.x)
+        ku = applied(operator, state.network, batch, u)
+        now = quotient(second_moment(u, u, weights), second_moment(u, ku, weights))
+        v, r = residual(u, ku, now)
+        seen, norms = jnp.diag(now.matrix), residual_norms(u, ku, weights, now)
+        values = jnp.where(state.step == 0, seen, moving_average(state.values, seen, 0.1))
+        calm, falling = _calmed(state, norms)
+        rate = calm / spectral_size(values)
+        target = -rate * jnp.diag(now.cholesky) * r - self.gauge * (u - v)
+        direction = self._solve(parameters, batch, target, state.before)
+        taken = _take(parameters, state, batch, u, direction)
+        healthy = jnp.isfinite(direction).all() & jnp.isfinite(now.matrix).all()
+        share = jnp.sum(weights) ** 2 / jnp.sum(weights**2) / len(weights)
+        info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, share, healthy)
+        network = parameters.network(parameters.flat + taken.step)
+        return NaturalState(network, taken.step, calm, falling, values, taken.radius, state.step + 1), info
+
+    def _solve(
+        self,
+        parameters: "_Parameters",
+        batch: Batch,
+        target: Float[Array, "b k"],
+        before: Float[Array, "g p"],
+    ) -> Float[Array, "g p"]:
+        """The damped least squares, for each group of parameters."""
+        root, groups = jnp.sqrt(batch.weights / len(batch.weights)), len(before)
+        jacobian = parameters.jacobian(batch.x, target.shape[1])
+        wanted = (root[:, None] * target).T
+        # A constant first function has no parameters.
+        wanted = wanted[-groups:] if parameters.separate else wanted.reshape(1, -1)
+        rows = jnp.tile(root, wanted.shape[1] // len(root))
+
+        def one(jacobian: Array, wanted: Array, before: Array) -> Array:
+            start = self.momentum * before
+            a = rows[:, None] * jacobian
+            missing = wanted - jnp.matmul(a, start, precision=HIGHEST)
+            return start + _least_squares(a, missing, self.damping)
+
+        return jax.vmap(one)(jacobian, wanted, before)
+
+
+def _least_squares(a: Float[Array, "m p"], b: Float[Array, " m"], damping: float) -> Float[Array, " p"]:
+    """Argmin |a x − b|² + λ |x|², λ in units of the mean diagonal of a aᵀ, by the smaller of two Gram matrices."""
+    rows, columns = a.shape
+    damped = damping * jnp.sum(a**2) / rows + jnp.finfo(a.dtype).tiny
+    if rows <= columns:
+        gram = jnp.matmul(a, a.T, precision=HIGHEST) + damped * jnp.eye(rows, dtype=a.dtype)
+        return jnp.matmul(a.T, cho_solve(cho_factor(gram, lower=True), b), precision=HIGHEST)
+    gram = jnp.matmul(a.T, a, precision=HIGHEST) + damped * jnp.eye(columns, dtype=a.dtype)
+    return cho_solve(cho_factor(gram, lower=True), jnp.matmul(a.T, b, precision=HIGHEST))
+
+
+class _Parameters:
+    """The parameters of a network as rows of numbers: one row for each mode of a separate network, else a single
+    one."""
+
+    def __init__(self, network: Any):
+        arrays, self.static = eqx.partition(network, eqx.is_inexact_array)
+        self.separate = is_separate(network)
+        if self.separate:
+            one = jax.tree.map(lambda leaf: leaf[0], arrays)
+            self.flat = jax.vmap(lambda tree: ravel_pytree(tree)[0])(arrays)
+        else:
+            one, self.flat = arrays, ravel_pytree(arrays)[0][None]
+        self.unravel = ravel_pytree(one)[1]
+
+    def network(self, theta: Float[Array, "g p"]) -> Any:
+        """The network with these parameters."""
+        arrays = jax.vmap(self.unravel)(theta) if self.separate else self.unravel(theta[0])
+        return eqx.combine(arrays, self.static)
+
+    def jacobian(self, x: Float[Array, "b ..."], outputs: int) -> Float[Array, "g m p"]:
+        """∂u/∂θ at all points: m = b rows for each mode, or m = k b rows for all at once, mode by mode.
+
+        The functions of a separate network have their own parameters, so that one pass through their sum gives all.
+        """
+        if self.separate:
+            each = jax.vmap(jax.grad(lambda theta, x: self.network(theta)(x).sum()), in_axes=(None, 0))(self.flat, x)
+            return jnp.moveaxis(each, 1, 0)
+        rows = jax.vmap(jax.jacrev(lambda theta, x: self.network(theta)(x)), in_axes=(None, 0))(self.flat, x)
+        return jnp.moveaxis(rows, 1, 0).reshape(1, outputs * len(x), -1)
+
+
+def _calmed(state: NaturalState, norms: Float[Array, " k"]) -> tuple[Float[Array, ""], Float[Array, " 2"]]:
+    """Shorter steps while a quick average of the residuals is no lower than a slow one: what is left then is noise."""
+    seen = jnp.mean(jnp.log(norms + jnp.finfo(norms.dtype).tiny))
+    keep = jnp.asarray([QUICK, SLOW], norms.dtype)
+    falling = jnp.where(state.step == 0, seen, keep * state.falling + (1 - keep) * seen)
+    stalled = falling[0] > falling[1] - 0.02
+    return jnp.where(stalled, jnp.maximum(CALMER * state.calm, CALMEST), state.calm), falling
+
+
+class _Taken(NamedTuple):
+    step: Float[Array, "g p"]
+    radius: Float[Array, " g"]
+    curvature: Float[Array, " g"]
+
+
+def _take(
+    parameters: _Parameters, state: NaturalState, batch: Batch, u: Float[Array, "b k"], direction: Float[Array, "g p"]
+) -> _Taken:
+    """As much of a direction as the radius allows; none, where u would change in quite another way than was solved
+    for."""
+    length = jnp.linalg.norm(direction, axis=1)
+    tiny = jnp.finfo(length.dtype).tiny
+    step = direction * jnp.minimum(1, state.radius / jnp.maximum(length, tiny))[:, None]
+
+    def values(theta: Array) -> Array:
+        return jax.vmap(parameters.network(theta))(batch.x)
+
+    _, linear = jax.jvp(values, (parameters.flat,), (step,))
+    nonlinear = values(parameters.flat + step) - u - linear
+    weights = batch.weights[:, None] / jnp.diag(second_moment(u, u, batch.weights))
+
+    def size(change: Array) -> Array:
+        squares = jnp.mean(weights * change**2, 0)
+        return jnp.sqrt(squares[-len(length) :] if parameters.separate else squares.sum(keepdims=True))
+
+    curvature = size(nonlinear) / jnp.maximum(size(linear), tiny)
+    moved = jnp.minimum(length, state.radius)
+    longer = jnp.maximum(state.radius, jnp.minimum(2 * length, 1.2 * state.radius))
+    radius = jnp.where(curvature > CURVED, 0.7 * moved, jnp.where(curvature < STRAIGHT, longer, state.radius))
+    step = jnp.where((curvature < 1)[:, None], step, 0)
+    return _Taken(step, jnp.maximum(radius, LEAST_RADIUS), curvature)

@@ -1,0 +1,167 @@
+"""Points of a curved surface, drawn by their parameters: a sphere, a torus, or one of your own."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from eigenax.core.batch import Points
+from eigenax.operators.laplace_beltrami import Embedding, check_callable, check_embedding, frame
+from eigenax.sources.base import Source
+from eigenax.sources.box import Box
+
+PANELS = {1: 64, 2: 16, 3: 4}
+"""Pieces of each axis, for as many axes, with a Gauss–Legendre rule of `NODES` points on each."""
+NODES = 16
+QUASI_RANDOM = 2**17
+CHUNK = 2**14
+
+
+class Surface(Source):
+    """The manifold that `embedding` takes the parameters in `box` to; every point of it once, but for edges.
+
+    Parameters are drawn uniformly from the box, with weights √det g of mean one: functions learned on a surface are
+    orthonormal under the uniform probability on it. Divide them by √area for ∫ v² dA = 1.
+
+    >>> cone = Surface(Box((0, 0), (1, 2 * np.pi)), lambda q: q[0] * jnp.stack([jnp.cos(q[1]), jnp.sin(q[1]), 1.0]))
+    >>> round(cone.area / np.pi, 12)
+    1.414213562373
+    """
+
+    box: Box
+    embedding: Embedding = eqx.field(static=True)
+    mean_area: float = eqx.field(static=True)
+    """The mean of √det g over the box."""
+
+    def __init__(self, box: Box, embedding: Embedding):
+        if not isinstance(box, Box):
+            raise TypeError(f"Surface(box) must be a Box of parameters; got {type(box).__name__}")
+        check_callable("Surface(embedding)", embedding)
+        self.box, self.embedding = box, embedding
+        self.mean_area = _mean_area(box, embedding)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,): a point is a vector of parameters."""
+        return self.box.shape
+
+    @property
+    def area(self) -> float:
+        """The area of the manifold: a length for one parameter, a volume for three."""
+        return self.mean_area * self.box.volume
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Points:
+        """Uniform parameters, weighted by area."""
+        return self._weighted(self.box.sample(key, size).x)
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+        """Evenly spread parameters, weighted by area."""
+        return self._weighted(self.box.spread(key, size, part).x)
+
+    def _weighted(self, q: Float[Array, "b d"]) -> Points:
+        q = self._off_the_edge(q)
+        area = jax.vmap(lambda one: frame(self.embedding, one).area)(q)
+        return Points(q, area / self.mean_area)
+
+    def _off_the_edge(self, q: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        """Inside the box by a little: rounding takes some draws to the very edge, where parameters may be singular.
+
+        By as little as is not lost to rounding, with room for that of the bounds themselves.
+        """
+        low, high = np.asarray(self.box.low), np.asarray(self.box.high)
+        margin = 2 * float(jnp.finfo(q.dtype).eps) * np.maximum(np.maximum(-low, high), high - low)
+        return jnp.clip(q, jnp.asarray(low + margin, q.dtype), jnp.asarray(high - margin, q.dtype))
+
+
+class SphereEmbedding(eqx.Module):
+    """(θ, φ) to the point of a sphere at colatitude θ and longitude φ.
+
+    >>> SphereEmbedding(2.0)(jnp.array([0.0, 1.0]))
+    Array([0., 0., 2.], dtype=float32)
+    """
+
+    radius: float = eqx.field(static=True)
+
+    def __call__(self, q: Float[Array, " 2"]) -> Float[Array, " 3"]:
+        """The point in space."""
+        theta, phi = q[0], q[1]
+        across = jnp.sin(theta)
+        return self.radius * jnp.stack([across * jnp.cos(phi), across * jnp.sin(phi), jnp.cos(theta)])
+
+
+class TorusEmbedding(eqx.Module):
+    """(θ, φ) to the point of a torus at angle θ around its tube and φ around its axis.
+
+    >>> TorusEmbedding(2.0, 0.5)(jnp.array([0.0, 0.0]))
+    Array([2.5, 0. , 0. ], dtype=float32)
+    """
+
+    major: float = eqx.field(static=True)
+    minor: float = eqx.field(static=True)
+
+    def __call__(self, q: Float[Array, " 2"]) -> Float[Array, " 3"]:
+        """The point in space."""
+        theta, phi = q[0], q[1]
+        across = self.major + self.minor * jnp.cos(theta)
+        return jnp.stack([across * jnp.cos(phi), across * jnp.sin(phi), self.minor * jnp.sin(theta)])
+
+
+def sphere(radius: float = 1.0) -> Surface:
+    """The sphere, by colatitude θ in [0, π] and longitude φ in [0, 2π].
+
+    >>> round(sphere(2.0).area / np.pi, 12)
+    16.0
+    """
+    if not 0 < radius < math.inf:
+        raise ValueError(f"radius must be positive and finite; got {radius}")
+    return Surface(
+        Box((0.0, 0.0), (math.pi, 2 * math.pi), boundary=("free", "periodic")), SphereEmbedding(float(radius))
+    )
+
+
+def torus(major: float, minor: float) -> Surface:
+    """The torus of revolution: a tube of radius `minor` whose middle is at `major` from the axis.
+
+    >>> round(torus(2.0, 0.5).area / np.pi**2, 12)
+    4.0
+    """
+    if not 0 < minor < major < math.inf:
+        raise ValueError(f"a torus needs 0 < minor < major, or it meets itself; got major {major}, minor {minor}")
+    return Surface(
+        Box((0.0, 0.0), (2 * math.pi, 2 * math.pi), boundary="periodic"), TorusEmbedding(float(major), float(minor))
+    )
+
+
+def _mean_area(box: Box, embedding: Embedding) -> float:
+    """The mean of √det g over the box, in double precision whatever the sampling will be in."""
+    nodes, weights = _quadrature(len(box.low))
+    with jax.enable_x64(True):
+        q = jnp.asarray(np.asarray(box.low) + 2 * box.half_width * nodes)
+        # An odd stride, for it to go along every axis of the tensor rule.
+        check_embedding("Surface(embedding)", embedding, q[:: len(q) // 64 + 1])
+        areas = jax.jit(lambda q: jax.lax.map(lambda one: frame(embedding, one).area, q, batch_size=CHUNK))(q)
+        mean = float(weights @ np.asarray(areas))
+    if not 0 < mean < math.inf:
+        raise ValueError(
+            f"Surface(embedding): the area of the manifold must be positive and finite; got {mean * box.volume}. "
+            "Keep places where the embedding is singular out of the box"
+        )
+    return mean
+
+
+def _quadrature(dims: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]]:
+    """Nodes inside the unit cube and weights of sum one: Gauss–Legendre up to three axes, Sobol' points beyond."""
+    if dims not in PANELS:
+        from scipy.stats import qmc
+
+        nodes = qmc.Sobol(dims, rng=0).random(QUASI_RANDOM)
+        return nodes, np.full(QUASI_RANDOM, 1 / QUASI_RANDOM)
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    axis = ((np.arange(PANELS[dims])[:, None] + (x + 1) / 2) / PANELS[dims]).ravel()
+    weight = np.tile(w / 2, PANELS[dims]) / PANELS[dims]
+    nodes = np.stack(np.meshgrid(*[axis] * dims, indexing="ij"), axis=-1).reshape(-1, dims)
+    weights = np.prod(np.stack(np.meshgrid(*[weight] * dims, indexing="ij"), axis=-1).reshape(-1, dims), axis=1)
+    return nodes, weights

@@ -1,0 +1,133 @@
+"""Walkers against known ground states: oscillators, and dense matrices for potentials without a closed form."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import eigenax as ex
+from eigenax.galerkin.walkers import read, walk
+
+LAPLACIAN = ex.Laplacian("exact")  # compiles sooner
+TOLERANCE = 0.15
+
+
+def oscillator(stiffness, middle, diffusion):
+    """−D ∇² + Σ k_i (x_i − m_i)², whose ground state is a Gaussian of variances √(D/k)."""
+    k, m = (jnp.asarray(part, jnp.float32) for part in (stiffness, middle))
+    return -diffusion * LAPLACIAN + ex.Potential(lambda x: jnp.sum(k * (x - m) ** 2))
+
+
+@cache
+def walked(name):
+    operator, box = CASES[name]
+    return walk(operator, box, jax.random.key(0))
+
+
+CASES = {
+    "on a line": (oscillator([1.0], [0.0], 1.0), ex.Box(-6.0, 6.0)),
+    "in a plane, displaced and oblong": (
+        oscillator([1.0, 25.0], [2.0, -1.0], 2.0),
+        ex.Box([-4.0, -6.0], [9.0, 5.0]),
+    ),
+    "in ten dimensions": (oscillator([1.0] * 10, [0.0] * 10, 1.0), ex.Box(-6.0, 6.0, dims=10)),
+    "periodic along one axis, free along the other": (
+        -LAPLACIAN + ex.Potential(lambda x: -40 * jnp.cos(2 * jnp.pi * x[0]) + 5 * x[1]),
+        ex.Box(0.0, [1.0, 3.0], boundary=("periodic", "free")),
+    ),
+    "constant": (-LAPLACIAN, ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=("zero", "free", "periodic"))),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "std"),
+    [
+        ("on a line", [0], [1]),
+        ("in a plane, displaced and oblong", [2, -1], [2**0.25, (2 / 25) ** 0.25]),
+        ("in ten dimensions", [0] * 10, [1] * 10),
+    ],
+)
+def test_walkers_have_the_density_of_an_oscillators_ground_state(name, mean, std):
+    x = walked(name)
+    np.testing.assert_allclose((x.mean(0) - mean) / std, 0, atol=TOLERANCE)
+    np.testing.assert_allclose(x.std(0), std, rtol=TOLERANCE)
+    between = np.corrcoef(x.T) - np.eye(x.shape[1])
+    assert np.abs(between).max() < TOLERANCE
+
+
+def dense_ground_state(potential, low, high, periodic):
+    """Midpoints of 400 cells and the probability |ψ| of each, with free or periodic ends."""
+    cells, width = 400, (high - low) / 400
+    x = low + width * (np.arange(cells) + 0.5)
+    second = 2 * np.eye(cells) - np.eye(cells, k=1) - np.eye(cells, k=-1)
+    second[0, 0] = second[-1, -1] = 2 if periodic else 1
+    second[0, -1] = second[-1, 0] = -1 if periodic else 0
+    ground = np.abs(np.linalg.eigh(second / width**2 + np.diag(potential(x)))[1][:, 0])
+    return x, ground / ground.sum()
+
+
+def test_walkers_go_around_a_periodic_box():
+    x, probability = dense_ground_state(lambda x: -40 * np.cos(2 * np.pi * x), 0.0, 1.0, periodic=True)
+    found = walked("periodic along one axis, free along the other")[:, 0]
+    counts, _ = np.histogram(found, bins=8, range=(0, 1))
+    np.testing.assert_allclose(counts / 2048, probability.reshape(8, -1).sum(1), atol=0.03)
+    # The well is at the seam.
+    away, distance = ((y + 0.5) % 1 - 0.5 for y in (found, x))
+    assert away.mean() == pytest.approx(0, abs=0.03)
+    assert away.std() == pytest.approx(np.sqrt(probability @ distance**2), rel=TOLERANCE)
+
+
+def test_walkers_turn_back_at_a_free_edge():
+    x, probability = dense_ground_state(lambda x: 5 * x, 0.0, 3.0, periodic=False)
+    found = walked("periodic along one axis, free along the other")[:, 1]
+    assert found.mean() == pytest.approx(probability @ x, rel=TOLERANCE)
+    counts, _ = np.histogram(found, bins=6, range=(0, 3))
+    np.testing.assert_allclose(counts / 2048, probability[:396].reshape(6, -1).sum(1), atol=0.06)
+
+
+def test_walkers_stay_everywhere_where_the_potential_is_constant():
+    box = CASES["constant"][1]
+    unit = (walked("constant") - box.low) / (2 * box.half_width)
+    error = 4.5 / np.sqrt(len(unit))
+    np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=error * np.sqrt(1 / 12))
+    np.testing.assert_allclose((unit**2).mean(0), 1 / 3, atol=error * np.sqrt(4 / 45))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_walkers_stay_inside_and_there_are_as_many_in_the_end(name):
+    box, x = CASES[name][1], walked(name)
+    assert x.shape == (2048, len(box.low))
+    assert x.dtype == np.float64
+    assert ((x >= box.low) & (x <= box.high)).all()
+
+
+def test_the_same_key_gives_the_same_walkers():
+    np.testing.assert_array_equal(walk(*CASES["on a line"], jax.random.key(0)), walked("on a line"))
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("diffusion", [2.0, 0.5])
+@pytest.mark.parametrize("method", ["forward", "exact", "finite-difference"])
+def test_potential_and_diffusion_are_read_off_exactly(diffusion, method):
+    operator = -diffusion * ex.Laplacian(method) + 3 * ex.Potential(lambda x: jnp.exp(x[0]) - x[1] ** 2)
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    potential, read_off = jax.jit(lambda x: read(operator, x))(jnp.asarray(x))
+    np.testing.assert_allclose(potential, 3 * (np.exp(x[:, 0]) - x[:, 1] ** 2), rtol=1e-12)
+    np.testing.assert_allclose(read_off, [diffusion, diffusion], rtol=1e-9)
+
+
+def test_single_precision_reads_diffusion_under_a_large_potential():
+    operator = -2 * ex.Laplacian("exact") + ex.Potential(lambda x: 1e4 + jnp.sum(x**2))
+    x = np.random.default_rng(0).normal(size=(2048, 2))
+    potential, diffusion = jax.jit(lambda x: read(operator, x))(jnp.asarray(x, jnp.float32))
+    np.testing.assert_allclose(potential, 1e4 + (x**2).sum(1), rtol=1e-6)
+    np.testing.assert_allclose(diffusion, [2, 2], rtol=0.01)
+
+
+def test_what_does_not_diffuse_still_has_a_positive_diffusion():
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(20, 2)), jnp.float32)
+    _, diffusion = jax.jit(lambda x: read(ex.Potential(lambda x: x[0]), x))(x)
+    assert (diffusion > 0).all()
+    assert (diffusion < 1e-6).all()

@@ -1,0 +1,183 @@
+"""Surfaces: their area, the weights of their points, and the spectrum of a sphere from samples."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+
+import eigenax as ex
+from eigenax.evaluation.sphere import sphere_spectrum
+from eigenax.operators.laplace_beltrami import LaplaceBeltrami
+from eigenax.sources.surface import SphereEmbedding, Surface, TorusEmbedding, sphere, torus
+
+SIZE = 20_000
+SPHERE, TORUS = sphere(1.5), torus(2.0, 0.7)
+
+
+@cache
+def sampler(source, size):
+    return jax.jit(lambda key: source.sample(key, size))
+
+
+def drawn(source, size=SIZE, seed=0):
+    return sampler(source, size)(jax.random.key(seed))
+
+
+def circle(q):
+    return 3 * jnp.concatenate([jnp.cos(q), jnp.sin(q)])
+
+
+def hypersphere(q):
+    """(d,) angles to S^d."""
+    ones, sines = jnp.ones(1, q.dtype), jnp.cumprod(jnp.sin(q))
+    return jnp.concatenate([ones, sines]) * jnp.concatenate([jnp.cos(q), ones])
+
+
+@pytest.mark.parametrize(
+    ("surface", "area"),
+    [
+        (SPHERE, 4 * np.pi * 1.5**2),
+        (TORUS, 4 * np.pi**2 * 2.0 * 0.7),
+        (Surface(ex.Box(0, 2 * np.pi), circle), 6 * np.pi),
+        (Surface(ex.Box(0, [np.pi, np.pi, 2 * np.pi]), hypersphere), 2 * np.pi**2),
+        (Surface(ex.Box((0, -1), (2, 3)), lambda q: jnp.stack([q[0] + q[1], q[1], 2 * q[0]])), 24),
+    ],
+    ids=["sphere", "torus", "circle", "three-sphere", "oblique plane"],
+)
+def test_areas_are_exact(surface, area):
+    assert surface.area == pytest.approx(area, rel=1e-12)
+
+
+def test_beyond_three_axes_areas_are_good_to_a_millionth():
+    surface = Surface(ex.Box(0, [np.pi, np.pi, np.pi, 2 * np.pi]), hypersphere)
+    assert surface.area == pytest.approx(8 * np.pi**2 / 3, rel=1e-6)
+
+
+@pytest.mark.parametrize("source", [SPHERE, TORUS], ids=["sphere", "torus"])
+def test_weights_have_mean_one(source):
+    weights = np.asarray(drawn(source).weights, np.float64)
+    assert weights.mean() == pytest.approx(1, abs=4 * weights.std() / np.sqrt(SIZE))
+    assert weights.std() > 0.1
+
+
+def test_weights_are_area_over_its_mean():
+    q, weights = drawn(SPHERE)
+    np.testing.assert_allclose(weights, np.sin(q[:, 0]) * np.pi / 2, rtol=1e-4)
+    q, weights = drawn(TORUS)
+    np.testing.assert_allclose(weights, 1 + 0.35 * np.cos(q[:, 0]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["sample", "spread"])
+def test_weighted_points_are_uniform_on_the_sphere(method):
+    q, weights = jax.jit(lambda key: getattr(SPHERE, method)(key, SIZE))(jax.random.key(0))
+    x = np.asarray(jax.vmap(SPHERE.embedding)(q), np.float64) / 1.5
+    weights = np.asarray(weights, np.float64)[:, None]
+    error = 4.5 / np.sqrt(SIZE)
+    np.testing.assert_allclose((weights * x).mean(0), np.zeros(3), atol=error)
+    np.testing.assert_allclose((weights * x).T @ x / SIZE, np.eye(3) / 3, atol=error)
+
+
+class Corners(ex.Box):
+    """A box whose every draw is a corner: what happens once in millions of draws of a real one."""
+
+    def sample(self, key, size):
+        corners = jnp.stack([jnp.asarray(self.low, float), jnp.asarray(self.high, float)])
+        return ex.Points(corners, jnp.ones(2))
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_draws_from_the_very_edge_are_brought_inside_where_there_is_area(x64):
+    poles = Surface(Corners((0.0, 0.0), (np.pi, 2 * np.pi)), SPHERE.embedding)
+
+    @jax.jit
+    def weighed(key):
+        batch = poles.sample(key, 2)
+        u = jax.vmap(poles.embedding)(batch.x)
+        return batch.weights, LaplaceBeltrami(poles.embedding).apply(poles.embedding, batch, u)
+
+    with jax.enable_x64(x64):
+        weights, ku = (np.asarray(part) for part in weighed(jax.random.key(0)))
+    assert (weights > 0).all()
+    assert (weights < 1e-5).all()
+    assert np.isfinite(ku).all()
+
+
+def test_points_lie_in_the_box_and_follow_the_key():
+    first, again, other = (drawn(TORUS, 50, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.x, again.x)
+    assert (first.x != other.x).all()
+    assert ((first.x > 0) & (first.x < 2 * np.pi)).all()
+    assert TORUS.shape == (2,)
+
+
+def test_double_precision_is_kept(float64):
+    q, weights = drawn(SPHERE, 50)
+    assert weights.dtype == jnp.float64
+    np.testing.assert_allclose(weights, np.sin(q[:, 0]) * np.pi / 2, rtol=1e-12)
+
+
+def test_ritz_values_of_random_functions_on_the_sphere_are_its_spectrum(float64):
+    surface, rng = sphere(), np.random.default_rng(1)
+    matrix, phases = rng.normal(size=(3, 60)), rng.uniform(0, 2 * np.pi, 60)
+    operator = -LaplaceBeltrami(surface.embedding)
+
+    def functions(q):
+        return jnp.sin(surface.embedding(q) @ matrix + phases)
+
+    @jax.jit
+    def moments(key):
+        batch = surface.sample(key, 10_000)
+        u = jax.vmap(functions)(batch.x)
+        weighted = batch.weights[:, None] * u
+        return u.T @ weighted, weighted.T @ operator.apply(functions, batch, u)
+
+    sigma, pi = (np.asarray(part) for part in moments(jax.random.key(0)))
+    # Unsymmetrised, E[w u Ku] is exact for eigenfunctions in the span, whatever the samples.
+    values = np.sort(scipy.linalg.eigvals(pi, sigma).real)
+    np.testing.assert_allclose(values[:9], sphere_spectrum(9), atol=1e-3)
+
+
+def test_equal_embeddings_are_equal_so_that_nothing_is_compiled_twice():
+    again = SphereEmbedding(1.5)
+    assert again == SPHERE.embedding
+    assert hash(again) == hash(SPHERE.embedding)
+    assert SphereEmbedding(1.0) != SPHERE.embedding
+    assert TorusEmbedding(2.0, 0.7) == TORUS.embedding
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_radius_must_be_positive(radius):
+    with pytest.raises(ValueError, match=f"radius must be positive and finite; got {radius}"):
+        sphere(radius)
+
+
+@pytest.mark.parametrize(("major", "minor"), [(1.0, 1.0), (1.0, 2.0), (1.0, 0.0), (float("inf"), 1.0)])
+def test_a_torus_must_not_meet_itself(major, minor):
+    with pytest.raises(ValueError, match=f"0 < minor < major.*got major {major}, minor {minor}"):
+        torus(major, minor)
+
+
+@pytest.mark.usefixtures("as_user")
+def test_parts_of_the_wrong_kind_are_named():
+    with pytest.raises(TypeError, match=r"Surface\(box\) must be a Box.*got tuple"):
+        Surface((0, 1), circle)
+    with pytest.raises(TypeError, match=r"Surface\(embedding\) must be a JAX function.*got ndarray"):
+        Surface(ex.Box(0, 1), np.zeros(3))
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize(
+    ("embedding", "message"),
+    [
+        (lambda q: q[:1], "at least 2 real numbers"),
+        (lambda q: jnp.stack([q[0], q[0]]), "linearly independent"),
+        (lambda q: jnp.log(q - 0.5), "must be finite"),
+        (lambda q: jnp.where(jnp.abs(q[0] - 0.37) < 1e-3, jnp.inf, 1.0) * q, "area.*positive and finite; got"),
+    ],
+)
+def test_bad_embeddings_are_refused_when_the_surface_is_made(embedding, message):
+    with pytest.raises(ValueError, match=r"Surface\(embedding\): .*" + message):
+        Surface(ex.Box(0, 1, dims=2), embedding)

@@ -1,10 +1,10 @@
 """Puts the parts together: operator, source, network and solver in, modes out."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -37,12 +37,11 @@ from eigenax.solvers.galerkin import Galerkin
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
-from eigenax.sources.box import Box
-from eigenax.sources.mixture import Mixture
-from eigenax.sources.surface import Surface
+from eigenax.sources.surface import is_place
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import progress_bar
 from eigenax.training.session import Resumed, Session
+from eigenax.training.state import RunState
 
 
 def solve(
@@ -88,7 +87,7 @@ def solve(
         samples = whole("samples", samples)
     batch = whole("batch", batch)
     check_tolerance(tolerance)
-    if solver is None and network is None and _is_domain(source) and _is_differential(operator):
+    if solver is None and network is None and is_place(source) and _is_differential(operator):
         solver = Galerkin()
     if isinstance(solver, Galerkin):
         return _by_rounds(
@@ -132,7 +131,7 @@ def _by_rounds(
     progress: bool,
 ) -> Modes:
     check_parts(operator, source, solver, callbacks)
-    if network is not None or not (_is_domain(source) and operator.local):
+    if network is not None or not (is_place(source) and operator.local):
         raise ValueError(
             "Galerkin makes its own functions, for local operators on a Box, Mixture or Surface; give another solver, "
             "such as NaturalGradient(), to train a network or for other operators and sources"
@@ -140,27 +139,21 @@ def _by_rounds(
     n, steps, seed = whole("n", n), whole("steps", 3 if steps is None else steps), as_seed(seed)
     check_problem(operator, source, n, which)
     problem = Problem(operator, source, n, which, seed, samples, solver)
-    fresh, session = start_rounds(problem), None
-    if folder is not None:
-        settings = {"n": n, "seed": seed, "steps": steps, "which": which, "tolerance": tolerance, "samples": samples}
-        with counting_in("float64"):
-            session = Session(Path(folder), settings | {"problem": _probe(operator, source, _moments_of_place)})
-            callbacks = (session, *callbacks)
+    settings = {"n": n, "seed": seed, "steps": steps, "which": which, "tolerance": tolerance, "samples": samples}
+    fresh = start_rounds(problem)
     with (
         counting_in("float64"),
-        session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
+        _going_on(folder, fresh, lambda: settings | {"problem": _probe(operator, source, _moments_of_place)}) as going,
         progress_bar("rounds", show=progress) as update,
     ):
-        modes, _ = run_rounds(
+        return run_rounds(
             problem,
-            resumed.state,
+            going.resumed.state,
             steps=steps,
             tolerance=tolerance,
-            seconds=resumed.seconds,
-            callbacks=(*callbacks, update),
-            progress=False,
+            seconds=going.resumed.seconds,
+            callbacks=(*going.callbacks, *callbacks, update),
         )
-    return modes
 
 
 def fit(
@@ -184,12 +177,8 @@ def fit(
 ) -> Moment:
     """The training half of `solve`, for those who `measure` otherwise; the network is in `state.solver.network`."""
     check_parts(operator, source, solver, callbacks)
-    n, steps, batch, seed = (
-        whole("n", n),
-        whole("steps", 20_000 if steps is None else steps),
-        whole("batch", batch),
-        as_seed(seed),
-    )
+    n, batch, seed = whole("n", n), whole("batch", batch), as_seed(seed)
+    steps = whole("steps", 20_000 if steps is None else steps)
     log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
     check_problem(operator, source, n, which)
     with counting_in(precision, at_least=True):
@@ -201,35 +190,44 @@ def fit(
         if solver is None:
             check_batch(source, n, batch)
             solver = default_solver(steps)
-        fresh, session = start(solver, network, n, seed), None
-        if folder is not None:
-            counts = {"n": n, "seed": seed, "steps": steps, "batch": batch, "tolerance": tolerance}
-            session = Session(Path(folder), counts | {"which": which, "problem": _probe(operator, source, network)})
-            callbacks = (session, *callbacks)
-        sign = 1.0 if which == "smallest" else -1.0
+        counts = {"n": n, "seed": seed, "steps": steps, "batch": batch, "tolerance": tolerance, "which": which}
+        fresh, sign = start(solver, network, n, seed), 1.0 if which == "smallest" else -1.0
         with (
-            session.going_on(fresh) if session else contextlib.nullcontext(Resumed(fresh)) as resumed,
+            _going_on(folder, fresh, lambda: counts | {"problem": _probe(operator, source, network)}) as going,
             progress_bar(label, show=progress) as update,
         ):
             return train(
                 solver,
                 sign * operator,
                 source,
-                resumed.state,
+                going.resumed.state,
                 steps=steps,
                 tolerance=tolerance,
                 batch=batch,
                 log_every=log_every,
                 sign=sign,
-                seconds=resumed.seconds,
-                compile_seconds=resumed.compile_seconds,
-                callbacks=(*callbacks, update),
+                seconds=going.resumed.seconds,
+                compile_seconds=going.resumed.compile_seconds,
+                callbacks=(*going.callbacks, *callbacks, update),
             )
 
 
-def _is_domain(source: Any) -> bool:
-    """Whether a source is a place, whose points can be drawn anywhere, rather than data."""
-    return isinstance(source, Box | Mixture | Surface)
+class _Going(NamedTuple):
+    resumed: Resumed
+    callbacks: tuple[Callback, ...]
+
+
+@contextlib.contextmanager
+def _going_on(
+    folder: str | PathLike[str] | None, fresh: RunState, settings: Callable[[], dict[str, Any]]
+) -> Iterator[_Going]:
+    """Where a run begins or goes on, and what saves it: without a folder at the fresh state, and nothing."""
+    if folder is None:
+        yield _Going(Resumed(fresh), ())
+        return
+    session = Session(Path(folder), settings())
+    with session.going_on(fresh) as resumed:
+        yield _Going(resumed, (session,))
 
 
 def _is_differential(operator: Any) -> bool:

@@ -12,17 +12,15 @@ from jaxtyping import Array, Bool, Float
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch
 from eigenax.core.precision import Precision
-from eigenax.core.rayleigh import HIGHEST, second_moment
+from eigenax.core.rayleigh import second_moment
 from eigenax.core.ritz import Finish, combine, lowest
 from eigenax.errors import SingularMomentsError
-from eigenax.modes import Modes, Which
+from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
 from eigenax.operators.base import Function, Operator
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
-from eigenax.sources.box import Box
-from eigenax.sources.mixture import Mixture
-from eigenax.sources.surface import Surface
+from eigenax.sources.surface import is_place
 
 POINTS_PER_FUNCTION = 64
 """A Rayleigh–Ritz step over f functions takes so many times f points at least."""
@@ -68,9 +66,9 @@ def measure(
         values, coefficients, standard_errors, residuals = _ritz(network, operator, fresh, whole("n", n), sign)
     else:
         values, coefficients = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
-        standard_errors, residuals = errors(_combined(network, coefficients), values, operator, fresh(purpose=3))
-    place = source if isinstance(source, Box | Mixture | Surface) else None
-    signs = _signs(_combined(network, coefficients), fresh(purpose=4, samples=SIGN_SAMPLES))
+        standard_errors, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
+    place = source if is_place(source) else None
+    signs = _signs(combined(network, coefficients), fresh(purpose=4, samples=SIGN_SAMPLES))
     return Modes(
         network,
         coefficients * signs,
@@ -85,14 +83,6 @@ def measure(
         place,
         stopped,
     )
-
-
-def _combined(network: Function, coefficients: Float[np.ndarray, "k n"]) -> Function:
-    def at_point(x: Array) -> Array:
-        u = network(x)
-        return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
-
-    return at_point
 
 
 def _signs(function: Function, samples: FreshSamples) -> Float[np.ndarray, " n"]:
@@ -145,7 +135,7 @@ def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) 
         )
     solutions = lowest(sigma[kept], sign * pi[kept], n, CUTS)
     candidates = [_scattered(found.coefficients, supported) for found in solutions]
-    together = _combined(network, np.concatenate(candidates, 1))
+    together = combined(network, np.concatenate(candidates, 1))
 
     def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
         v, w = jax.vmap(together)(batch.x), batch.weights

@@ -16,7 +16,7 @@ from eigenax.core.batch import Batch
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.errors import RunError
-from eigenax.operators.base import Operator
+from eigenax.operators.base import Function, Operator
 from eigenax.operators.potential import Potential
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
@@ -67,8 +67,7 @@ class Modes(eqx.Module):
 
     def at_point(self, x: Float[Array, "..."]) -> Float[Array, " n"]:
         """All functions at one point."""
-        u = self.network(x)
-        return jnp.matmul(u, jnp.asarray(self.coefficients, u.dtype), precision=HIGHEST)
+        return combined(self.network, self.coefficients)(x)
 
     def __call__(self, x: Real[ArrayLike, "..."]) -> Float[Array, "... n"]:
         """All functions at any number of points."""
@@ -149,6 +148,16 @@ class Modes(eqx.Module):
         gaps = np.where(distances > self.residuals[:, None], distances, np.inf).min(1)
         distance = np.where(np.isfinite(gaps), self.residuals**2 / gaps, self.residuals)
         return ~(distance <= np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors))
+
+
+def combined(network: Function, coefficients: Float[Array | np.ndarray, "k n"]) -> Function:
+    """The functions network(x) @ coefficients."""
+
+    def at_point(x: Array) -> Array:
+        u = network(x)
+        return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
+
+    return at_point
 
 
 def _rounded(value: float, largest: float) -> str:

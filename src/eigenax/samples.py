@@ -1,10 +1,8 @@
 """Fresh samples: batches that training never saw, and means over them with their scatter."""
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
@@ -45,12 +43,16 @@ class FreshSamples:
     def map(self, function: Callable[[Batch], Parts]) -> list[np.ndarray]:
         """A compiled function of every batch, or its mean over every part of a lattice, stacked in float64."""
         groups = GROUPS if self.evenly else BATCHES
-        rows = [self._mean(function, range(*edges)) for edges in itertools.pairwise(self._edges(groups))]
+        edges = [round(self._count * group / groups) for group in range(groups + 1)]
+        with counting_in(self.precision), full_precision():
+            each = self._each(function)
+            rows = [_mean(itertools.islice(each, stop - start)) for start, stop in itertools.pairwise(edges)]
         return [np.stack(parts) for parts in zip(*rows, strict=True)]
 
     def mean(self, function: Callable[[Batch], Parts]) -> list[np.ndarray]:
         """The mean over all points, of which few are held at a time."""
-        return self._mean(function, range(self._count))
+        with counting_in(self.precision), full_precision():
+            return _mean(self._each(function))
 
     @property
     def _size(self) -> int:
@@ -63,30 +65,23 @@ class FreshSamples:
         """How many batches there are, at least one in every group."""
         return max(GROUPS, self.samples // self._size) if self.evenly else BATCHES
 
-    def _edges(self, groups: int) -> list[int]:
-        return [round(self._count * group / groups) for group in range(groups + 1)]
+    def _each(self, function: Callable[[Batch], Parts]) -> Iterator[Parts]:
+        """The function of every batch."""
 
-    def _mean(self, function: Callable[[Batch], Parts], indices: range) -> list[np.ndarray]:
-        total: Any = None
-        with counting_in(self.precision), full_precision():
-            key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
-            for index in progress_track(indices, "measuring", show=self.progress):
-                parts = self._compiled(function)(self.source, key, jnp.asarray(index))
-                # Sums stay on the device: matrices of many functions are slow to move.
-                total = parts if total is None else jax.tree.map(jnp.add, total, parts)
-        return [np.asarray(part, np.float64) / len(indices) for part in total]
+        @jax.jit  # with the source as an argument: its data must not become a constant of the program
+        def compiled(source: Source, key: Array, index: Int[Array, ""]) -> Parts:
+            if self.evenly:
+                return function(source.spread(key, self._size, index))
+            return function(source.sample(jax.random.fold_in(key, index), self._size))
 
-    def _compiled(self, function: Callable[[Batch], Parts]) -> Callable[..., Parts]:
-        return _compiled(function, self._size, self.evenly)
+        key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
+        for index in progress_track(range(self._count), "measuring", show=self.progress):
+            yield compiled(self.source, key, jnp.asarray(index))
 
 
-@functools.lru_cache(maxsize=8)
-def _compiled(function: Callable[[Batch], Parts], size: int, evenly: bool) -> Callable[..., Parts]:
-    """Compiled with the source as an argument: its data must not become a constant of the program."""
-
-    def of_batch(source: Source, key: Array, index: Int[Array, ""]) -> Parts:
-        if evenly:
-            return function(source.spread(key, size, index))
-        return function(source.sample(jax.random.fold_in(key, index), size))
-
-    return jax.jit(of_batch)
+def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:
+    """Their mean. Sums stay on the device: matrices of many functions are slow to move."""
+    total, count = next(rows), 1
+    for parts in rows:
+        total, count = jax.tree.map(jnp.add, total, parts), count + 1
+    return [np.asarray(part, np.float64) / count for part in total]

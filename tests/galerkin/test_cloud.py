@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.core.batch import effective_share
 from eigenax.core.precision import counting_in
 from eigenax.galerkin.cloud import (
     CLOUD,
@@ -24,7 +25,6 @@ from eigenax.galerkin.cloud import (
     walls_of,
     waves_around,
 )
-from eigenax.galerkin.rounds import effective_share
 from eigenax.networks.boundary import Edges, Walls
 from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes, Whitened
 from eigenax.serialisation import decode, encode

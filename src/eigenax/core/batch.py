@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 
@@ -39,6 +40,15 @@ class Pairs(NamedTuple):
 
 
 Batch = Points | Pairs
+
+
+def effective_share(weights: Float[Array | np.ndarray, " b"]) -> Float[Array, ""]:
+    """(Σw)²/(b Σw²): the share of b weighted points that as many independent ones of equal weight would be.
+
+    >>> effective_share(jnp.array([1.0, 1.0, 0.0, 0.0]))
+    Array(0.5, dtype=float32)
+    """
+    return jnp.sum(weights) ** 2 / jnp.sum(weights**2) / len(weights)
 
 
 def pairs_of(x: Float[Array, "e ..."], y: Float[Array, "e ..."]) -> Pairs:

@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,8 +48,7 @@ class Physics(Experiment):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
-        self.check_not_negative("samples")
-        self.check_not_negative("tolerance")
+        self.check_not_negative("samples", "tolerance")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Solve, and compare with what is known."""
@@ -94,3 +94,27 @@ class Physics(Experiment):
         from eigenax.report.physics import draw
 
         return {self.name: draw(self.operator(), self.domain(), modes, self.exact(), metrics)}
+
+
+@dataclasses.dataclass(frozen=True)
+class OnSurface(Physics):
+    """The Laplace–Beltrami operator −Δ on a surface, which is measured once."""
+
+    @abc.abstractmethod
+    def make_surface(self) -> "Surface":
+        """The surface."""
+
+    @functools.cached_property
+    def surface(self) -> "Surface":
+        """The surface, with its area."""
+        return self.make_surface()
+
+    def domain(self) -> "Surface":
+        """The surface."""
+        return self.surface
+
+    def operator(self) -> "Operator":
+        """−Δ."""
+        import eigenax
+
+        return -eigenax.LaplaceBeltrami(self.surface.embedding)

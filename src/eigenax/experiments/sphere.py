@@ -3,17 +3,16 @@
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
-from eigenax.experiments.physics import Physics
+from eigenax.experiments.physics import OnSurface
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.operators.base import Operator
     from eigenax.sources.surface import Surface
 
 
 @dataclasses.dataclass(frozen=True)
-class Sphere(Physics):
+class Sphere(OnSurface):
     """The lowest modes of the Laplace–Beltrami operator −Δ on a sphere."""
 
     name: ClassVar[str] = "sphere"
@@ -29,13 +28,7 @@ class Sphere(Physics):
         super().check()
         self.check_positive("radius")
 
-    def operator(self) -> "Operator":
-        """−Δ."""
-        import eigenax
-
-        return -eigenax.LaplaceBeltrami(self.domain().embedding)
-
-    def domain(self) -> "Surface":
+    def make_surface(self) -> "Surface":
         """The sphere."""
         import eigenax
 

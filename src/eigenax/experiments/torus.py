@@ -3,17 +3,16 @@
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
-from eigenax.experiments.physics import Physics
+from eigenax.experiments.physics import OnSurface
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.operators.base import Operator
     from eigenax.sources.surface import Surface
 
 
 @dataclasses.dataclass(frozen=True)
-class Torus(Physics):
+class Torus(OnSurface):
     """The lowest modes of the Laplace–Beltrami operator −Δ on a torus."""
 
     name: ClassVar[str] = "torus"
@@ -31,13 +30,7 @@ class Torus(Physics):
         if self.minor >= self.major:
             raise ValueError(f"--minor must be less than --major, {self.major:g}; got {self.minor:g}")
 
-    def operator(self) -> "Operator":
-        """−Δ."""
-        import eigenax
-
-        return -eigenax.LaplaceBeltrami(self.domain().embedding)
-
-    def domain(self) -> "Surface":
+    def make_surface(self) -> "Surface":
         """The torus."""
         import eigenax
 

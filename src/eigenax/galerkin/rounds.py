@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.core.batch import effective_share
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.errors import InterruptedRun
 from eigenax.galerkin.cloud import CLOUD, Cloud, everywhere, of_ground_state, source_around, waves_around
@@ -65,8 +66,7 @@ def run_rounds(
     tolerance: float | None,
     seconds: float = 0.0,
     callbacks: Sequence[Callback] = (),
-    progress: bool = False,
-) -> tuple[Modes, Moment]:
+) -> Modes:
     """Round after round until the residuals are small enough or fall no more, or `steps` are done.
 
     A state that comes from a checkpoint has had its round; it is done again, to the same bits, for its modes.
@@ -78,7 +78,7 @@ def run_rounds(
         while True:
             began, again = time.perf_counter(), moment.step == done > 0
             number = moment.step if again else moment.step + 1
-            modes, source = _round(problem, cloud, number, progress)
+            modes, source = _round(problem, cloud, number)
             with counting_in("float64"):
                 begun = GalerkinState(Cloud(*map(jnp.asarray, cloud)), jnp.asarray(residuals))
                 state = state._replace(solver=begun, step=jnp.asarray(number, jnp.int32))
@@ -86,18 +86,16 @@ def run_rounds(
             moment = Moment(number, steps, moment.seconds + elapsed, 0.0, _metrics(problem, modes, source), state)
             for callback in () if again else callbacks:
                 callback(moment)
-            grown = number == 1 or problem.solver.count(number - 1, problem.n) > problem.solver.count(
-                number - 2, problem.n
-            )
-            stopped = why_stop(residuals, modes.residuals, tolerance, growing=grown, last=number >= steps)
+            growing = problem.solver.grows(number - 1, problem.n)
+            stopped = why_stop(residuals, modes.residuals, tolerance, growing=growing, last=number >= steps)
             if stopped:
-                return dataclasses.replace(modes, stopped=stopped), moment
+                return dataclasses.replace(modes, stopped=stopped)
             if interrupt.requested:
                 raise InterruptedRun(f"stopped at step {number} of {steps}", moment)
             cloud, residuals, done = _cloud_of(problem, modes, source), modes.residuals, 0
 
 
-def _round(problem: Problem, cloud: Cloud, number: int, progress: bool) -> tuple[Modes, Source]:
+def _round(problem: Problem, cloud: Cloud, number: int) -> tuple[Modes, Source]:
     """One Rayleigh–Ritz solution, and the source it was measured on."""
     p, singularities = problem, problem.operator.singularities()
     source = source_around(cloud, p.domain, singularities)
@@ -114,29 +112,20 @@ def _round(problem: Problem, cloud: Cloud, number: int, progress: bool) -> tuple
         samples=p.samples or p.solver.samples(waves),
         seed=p.seed,
         steps=number,
-        progress=progress,
     )
     return modes, source
 
 
 def _metrics(problem: Problem, modes: Modes, source: Source) -> dict[str, Any]:
-    weights = source.sample(jax.random.key(problem.seed), CLOUD).weights
+    with counting_in("float64"):
+        share = float(effective_share(source.sample(jax.random.key(problem.seed), CLOUD).weights))
     return {
         "eigenvalues": modes.eigenvalues.tolist(),
         "residuals": modes.residuals.tolist(),
         "standard_errors": modes.standard_errors.tolist(),
         "waves": modes.coefficients.shape[0],
-        "effective_samples": effective_share(np.asarray(weights, np.float64)),
+        "effective_samples": share,
     }
-
-
-def effective_share(weights: Float[np.ndarray, " b"]) -> float:
-    """(Σw)²/(b Σw²): the share of b weighted points that as many independent ones of equal weight would be.
-
-    >>> effective_share(np.array([1.0, 1.0, 0.0, 0.0]))
-    0.5
-    """
-    return float(weights.sum() ** 2 / (weights**2).sum() / len(weights))
 
 
 def _first_cloud(problem: Problem) -> Cloud:

@@ -17,7 +17,7 @@ from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, Quotient, quotient, residual, second_moment, spectral_size, whiten
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
-from eigenax.solvers.base import Solver
+from eigenax.solvers.base import Solver, with_pullback
 from eigenax.solvers.schedules import Schedule
 
 
@@ -210,8 +210,7 @@ def _begin(optimizer: optax.GradientTransformation, network: Any, outputs: int) 
 
 def _look(operator: Operator, state: Any, batch: Batch, rate: Float[Array, ""]) -> _Seen:
     """The functions on a batch, and the averages with the batch in them."""
-    parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
-    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    u, pullback = with_pullback(state.network, batch)
     ku = applied(operator, state.network, batch, u)
     sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), rate)
     pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, rate))
@@ -227,7 +226,7 @@ def _descend(
     r: Float[Array, "b k"],
 ) -> tuple[Any, optax.OptState, Info]:
     """The network after a step against `descent`, a gradient with respect to u; and what is to be said of it."""
-    (gradient,) = seen.pullback(seen.weights[:, None] * descent / len(descent))
+    gradient = seen.pullback(seen.weights[:, None] * descent / len(descent))
     updates, memory = optimizer.update(gradient, memory, eqx.filter(seen.network, eqx.is_inexact_array))
     norm = optax.tree.norm(gradient)
     healthy = jnp.isfinite(norm) & jnp.isfinite(seen.now.matrix).all()

@@ -1,9 +1,12 @@
 """The solver: how the functions learn."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
+from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
 from eigenax.operators.base import Operator
@@ -20,3 +23,10 @@ class Solver(eqx.Module):
     def step(self, operator: Operator, state: Any, batch: Batch) -> tuple[Any, Any]:
         """The next state, and a named tuple of what a person needs: `eigenvalues`, `residuals`, `healthy` and more
         numbers."""
+
+
+def with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:
+    """U at the points of a batch, and the map from cotangents of u to parameters."""
+    parameters, static = eqx.partition(network, eqx.is_inexact_array)
+    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    return u, lambda cotangent: pullback(cotangent)[0]

@@ -29,6 +29,10 @@ class Galerkin(eqx.Module):
         """The number of waves in a step, counted from zero."""
         return min(max(self.waves, 4 * n) * 2**step, max(self.most, 16 * n))
 
+    def grows(self, step: int, n: int) -> bool:
+        """Whether a step has more waves than the one before."""
+        return step == 0 or self.count(step, n) > self.count(step - 1, n)
+
     def samples(self, waves: int) -> int:
         """The number of points for so many waves."""
         return waves * (self.points or (64 if jax.default_backend() == "cpu" else 256))

@@ -10,7 +10,7 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from eigenax.core.averages import moving_average
-from eigenax.core.batch import Batch
+from eigenax.core.batch import Batch, effective_share
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
@@ -102,8 +102,7 @@ class NaturalGradient(Solver):
         direction = self._solve(parameters, batch, target, state.before)
         taken = _take(parameters, state, batch, u, direction)
         healthy = jnp.isfinite(direction).all() & jnp.isfinite(now.matrix).all()
-        share = jnp.sum(weights) ** 2 / jnp.sum(weights**2) / len(weights)
-        info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, share, healthy)
+        info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, effective_share(weights), healthy)
         network = parameters.network(parameters.flat + taken.step)
         return NaturalState(network, taken.step, calm, falling, values, taken.radius, state.step + 1), info
 

@@ -23,7 +23,7 @@ from eigenax.core.rayleigh import (
 )
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
-from eigenax.solvers.base import Solver
+from eigenax.solvers.base import Solver, with_pullback
 from eigenax.solvers.schedules import Schedule, second_moment_decay
 
 Average = Literal["moments", "jacobian"]
@@ -104,7 +104,7 @@ class SpIN(Solver):
 
     def step(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
         """One update of the averages, then of the network."""
-        u, pullback = _evaluate(state.network, batch)
+        u, pullback = with_pullback(state.network, batch)
         ku = applied(operator, state.network, batch, u)
         weights = batch.weights
         sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
@@ -152,10 +152,3 @@ class SpIN(Solver):
         cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
         contract = jac.contract_separate if separate else jac.contract
         return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
-
-
-def _evaluate(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Any]:
-    """U at the points of a batch, and the map from cotangents of u to parameters."""
-    parameters, static = eqx.partition(network, eqx.is_inexact_array)
-    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
-    return u, lambda cotangent: pullback(cotangent)[0]

@@ -1,6 +1,7 @@
 """Points of a curved surface, drawn by their parameters: a sphere, a torus, or one of your own."""
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ from eigenax.core.batch import Points
 from eigenax.operators.laplace_beltrami import Embedding, check_callable, check_embedding, frame
 from eigenax.sources.base import Source
 from eigenax.sources.box import Box
+from eigenax.sources.mixture import Mixture
 
 PANELS = {1: 64, 2: 16, 3: 4}
 """Pieces of each axis, for as many axes, with a Gauss–Legendre rule of `NODES` points on each."""
@@ -133,6 +135,11 @@ def torus(major: float, minor: float) -> Surface:
     return Surface(
         Box((0.0, 0.0), (2 * math.pi, 2 * math.pi), boundary="periodic"), TorusEmbedding(float(major), float(minor))
     )
+
+
+def is_place(source: Any) -> bool:
+    """Whether a source is a place, whose points can be drawn anywhere, rather than data."""
+    return isinstance(source, Box | Mixture | Surface)
 
 
 def _mean_area(box: Box, embedding: Embedding) -> float:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
+from scipy.ndimage import maximum_filter1d
 
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch
@@ -17,6 +18,7 @@ from eigenax.core.ritz import Finish, combine, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
+from eigenax.networks.waves import Waves
 from eigenax.operators.base import Function, Operator
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
@@ -88,24 +90,24 @@ def measure(
 def _signs(function: Function, samples: FreshSamples) -> Float[np.ndarray, " n"]:
     """The sign of the largest value of each function."""
 
-    def of_batch(batch: Batch) -> tuple[Array, Array]:
+    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array]:
         v = jax.vmap(function)(batch.x)
         return v.max(0), v.min(0)
 
-    highest, lowest = samples.map(of_batch)
+    highest, lowest = samples.map(of_batch, function)
     return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)
 
 
 def moments(function: Function, operator: Operator, samples: FreshSamples) -> list[np.ndarray]:
     """Σ and Π of functions, and the mean of (w u²)²: on how few samples each of them lives."""
 
-    def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
+    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array, Array]:
         u = jax.vmap(function)(batch.x)
         ku = operator.apply(function, batch, u)
         weighted = batch.weights[:, None] * u**2
         return second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights), jnp.mean(weighted**2, 0)
 
-    return samples.mean(of_batch)
+    return samples.mean(of_batch, function)
 
 
 class RitzModes(NamedTuple):
@@ -137,17 +139,37 @@ def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) 
     candidates = [_scattered(found.coefficients, supported) for found in solutions]
     together = combined(network, np.concatenate(candidates, 1))
 
-    def of_batch(batch: Batch) -> tuple[Array, Array, Array]:
-        v, w = jax.vmap(together)(batch.x), batch.weights
-        kv = sign * operator.apply(together, batch, v)
+    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array, Array]:
+        v, w = jax.vmap(function)(batch.x), batch.weights
+        kv = sign * operator.apply(function, batch, v)
         return second_moment(v, v, w), second_moment(v, kv, w), second_moment(kv, kv, w)
 
-    sums = second.map(of_batch)
+    sums = second.map(of_batch, together)
     blocks = [slice(c * n, (c + 1) * n) for c in range(len(CUTS))]
     rotated = [_rotated(*(part[:, block, block] for part in sums)) for block in blocks]
     best = min(range(len(CUTS)), key=lambda c: rotated[c].residuals.sum())
     values, rotation, standard_errors, residuals = rotated[best]
+    if isinstance(network, Waves):
+        missing = _still_to_come(sigma[kept], sign * pi[kept], solutions[best].values, CUTS[best])
+        standard_errors = np.hypot(standard_errors, missing)
     return RitzModes(sign * values, candidates[best] @ rotation, standard_errors, residuals)
+
+
+def _still_to_come(
+    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], values: Float[np.ndarray, " n"], cut: float
+) -> Float[np.ndarray, " n"]:
+    """How far values would still fall with ever more functions, from how they fell from a quarter to half to all.
+
+    For functions that nothing trained: any part of them is like the whole. The falls go on as a geometric series. One
+    that is small by chance counts as those beside it.
+    """
+    n = len(values)
+    if len(sigma) < 4 * n:
+        return np.zeros(n)
+    quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
+    last, before = np.abs(half - values), np.abs(quarter - half)
+    ratio = last / np.maximum(before, np.finfo(float).tiny)
+    return maximum_filter1d(last * np.where(ratio < 0.5, ratio / (1 - np.minimum(ratio, 0.5)), 1), 3)
 
 
 def _rotated(
@@ -192,7 +214,7 @@ def errors(
     tell nothing: pairs of points without a third.
     """
 
-    def of_batch(batch: Batch) -> tuple[Array, Array]:
+    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array]:
         v = jax.vmap(function)(batch.x)
         expected = jnp.asarray(values, v.dtype) * v
         influence = batch.weights[:, None] * v * (operator.apply(function, batch, v) - expected)
@@ -201,7 +223,7 @@ def errors(
         total_weight = twice.weights.sum() / batch.weights.mean()
         return influence.mean(0), squared.sum(0) / total_weight
 
-    influence, squared = samples.map(of_batch)
+    influence, squared = samples.map(of_batch, function)
     standard_errors = influence.std(0, ddof=1) / np.sqrt(len(influence))
     resolution = squared.std(0, ddof=1) / np.sqrt(len(squared))
     return standard_errors, np.sqrt(np.maximum(squared.mean(0), resolution))

@@ -151,13 +151,13 @@ class Modes(eqx.Module):
 
 
 def combined(network: Function, coefficients: Float[Array | np.ndarray, "k n"]) -> Function:
-    """The functions network(x) @ coefficients."""
+    """The functions network(x) @ coefficients, as a tree of arrays that compiled programs can take."""
+    return eqx.Partial(_combination, network, coefficients)
 
-    def at_point(x: Array) -> Array:
-        u = network(x)
-        return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
 
-    return at_point
+def _combination(network: Function, coefficients: Float[Array | np.ndarray, "k n"], x: Array) -> Array:
+    u = network(x)
+    return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
 
 
 def _rounded(value: float, largest: float) -> str:

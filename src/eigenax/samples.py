@@ -3,13 +3,14 @@
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from eigenax.core.batch import Batch
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.sources.base import Source
 from eigenax.training.progress import progress_track
@@ -40,19 +41,20 @@ class FreshSamples:
     evenly: bool = False
     precision: Precision = "float32"
 
-    def map(self, function: Callable[[Batch], Parts]) -> list[np.ndarray]:
-        """A compiled function of every batch, or its mean over every part of a lattice, stacked in float64."""
+    def map(self, function: Callable[..., Parts], *operands: Any) -> list[np.ndarray]:
+        """A compiled function of every batch and the operands, or its mean over every part of a lattice, stacked in
+        float64."""
         groups = GROUPS if self.evenly else BATCHES
         edges = [round(self._count * group / groups) for group in range(groups + 1)]
         with counting_in(self.precision), full_precision():
-            each = self._each(function)
+            each = self._each(function, operands)
             rows = [_mean(itertools.islice(each, stop - start)) for start, stop in itertools.pairwise(edges)]
         return [np.stack(parts) for parts in zip(*rows, strict=True)]
 
-    def mean(self, function: Callable[[Batch], Parts]) -> list[np.ndarray]:
+    def mean(self, function: Callable[..., Parts], *operands: Any) -> list[np.ndarray]:
         """The mean over all points, of which few are held at a time."""
         with counting_in(self.precision), full_precision():
-            return _mean(self._each(function))
+            return _mean(self._each(function, operands))
 
     @property
     def _size(self) -> int:
@@ -65,18 +67,19 @@ class FreshSamples:
         """How many batches there are, at least one in every group."""
         return max(GROUPS, self.samples // self._size) if self.evenly else BATCHES
 
-    def _each(self, function: Callable[[Batch], Parts]) -> Iterator[Parts]:
+    def _each(self, function: Callable[..., Parts], operands: tuple[Any, ...]) -> Iterator[Parts]:
         """The function of every batch."""
 
-        @jax.jit  # with the source as an argument: its data must not become a constant of the program
-        def compiled(source: Source, key: Array, index: Int[Array, ""]) -> Parts:
+        # With the source and the operands as arguments: their data must not become constants of the program.
+        @eqx.filter_jit
+        def compiled(source: Source, key: Array, index: Int[Array, ""], operands: tuple[Any, ...]) -> Parts:
             if self.evenly:
-                return function(source.spread(key, self._size, index))
-            return function(source.sample(jax.random.fold_in(key, index), self._size))
+                return function(source.spread(key, self._size, index), *operands)
+            return function(source.sample(jax.random.fold_in(key, index), self._size), *operands)
 
         key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
         for index in progress_track(range(self._count), "measuring", show=self.progress):
-            yield compiled(self.source, key, jnp.asarray(index))
+            yield compiled(self.source, key, jnp.asarray(index), operands)
 
 
 def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:

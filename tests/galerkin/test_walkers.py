@@ -12,6 +12,7 @@ from eigenax.galerkin.walkers import read, walk
 
 LAPLACIAN = ex.Laplacian("exact")  # compiles sooner
 TOLERANCE = 0.15
+WALKERS = 2048
 
 
 def oscillator(stiffness, middle, diffusion):
@@ -23,7 +24,7 @@ def oscillator(stiffness, middle, diffusion):
 @cache
 def walked(name):
     operator, box = CASES[name]
-    return walk(operator, box, jax.random.key(0))
+    return walk(operator, box, jax.random.key(0), WALKERS)
 
 
 CASES = {
@@ -50,11 +51,20 @@ CASES = {
     ],
 )
 def test_walkers_have_the_density_of_an_oscillators_ground_state(name, mean, std):
-    x = walked(name)
+    x, _ = walked(name)
     np.testing.assert_allclose((x.mean(0) - mean) / std, 0, atol=TOLERANCE)
     np.testing.assert_allclose(x.std(0), std, rtol=TOLERANCE)
     between = np.corrcoef(x.T) - np.eye(x.shape[1])
     assert np.abs(between).max() < TOLERANCE
+
+
+@pytest.mark.parametrize(("name", "std"), [("on a line", [1]), ("in ten dimensions", [1] * 10)])
+def test_walkers_with_their_descendants_have_the_density_of_its_square(name, std):
+    x, descendants = walked(name)
+    assert descendants.sum() == WALKERS
+    probability = descendants / WALKERS
+    narrower = np.sqrt(probability @ x**2 - (probability @ x) ** 2) / std
+    np.testing.assert_allclose(narrower.mean(), np.sqrt(1 / 2), rtol=TOLERANCE)
 
 
 def dense_ground_state(potential, low, high, periodic):
@@ -70,9 +80,9 @@ def dense_ground_state(potential, low, high, periodic):
 
 def test_walkers_go_around_a_periodic_box():
     x, probability = dense_ground_state(lambda x: -40 * np.cos(2 * np.pi * x), 0.0, 1.0, periodic=True)
-    found = walked("periodic along one axis, free along the other")[:, 0]
+    found = walked("periodic along one axis, free along the other")[0][:, 0]
     counts, _ = np.histogram(found, bins=8, range=(0, 1))
-    np.testing.assert_allclose(counts / 2048, probability.reshape(8, -1).sum(1), atol=0.03)
+    np.testing.assert_allclose(counts / WALKERS, probability.reshape(8, -1).sum(1), atol=0.03)
     # The well is at the seam.
     away, distance = ((y + 0.5) % 1 - 0.5 for y in (found, x))
     assert away.mean() == pytest.approx(0, abs=0.03)
@@ -81,15 +91,15 @@ def test_walkers_go_around_a_periodic_box():
 
 def test_walkers_turn_back_at_a_free_edge():
     x, probability = dense_ground_state(lambda x: 5 * x, 0.0, 3.0, periodic=False)
-    found = walked("periodic along one axis, free along the other")[:, 1]
+    found = walked("periodic along one axis, free along the other")[0][:, 1]
     assert found.mean() == pytest.approx(probability @ x, rel=TOLERANCE)
     counts, _ = np.histogram(found, bins=6, range=(0, 3))
-    np.testing.assert_allclose(counts / 2048, probability[:396].reshape(6, -1).sum(1), atol=0.06)
+    np.testing.assert_allclose(counts / WALKERS, probability[:396].reshape(6, -1).sum(1), atol=0.06)
 
 
 def test_walkers_stay_everywhere_where_the_potential_is_constant():
     box = CASES["constant"][1]
-    unit = (walked("constant") - box.low) / (2 * box.half_width)
+    unit = (walked("constant")[0] - box.low) / (2 * box.half_width)
     error = 4.5 / np.sqrt(len(unit))
     np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=error * np.sqrt(1 / 12))
     np.testing.assert_allclose((unit**2).mean(0), 1 / 3, atol=error * np.sqrt(4 / 45))
@@ -97,14 +107,16 @@ def test_walkers_stay_everywhere_where_the_potential_is_constant():
 
 @pytest.mark.parametrize("name", CASES)
 def test_walkers_stay_inside_and_there_are_as_many_in_the_end(name):
-    box, x = CASES[name][1], walked(name)
-    assert x.shape == (2048, len(box.low))
+    box, (x, _) = CASES[name][1], walked(name)
+    assert x.shape == (WALKERS, len(box.low))
     assert x.dtype == np.float64
     assert ((x >= box.low) & (x <= box.high)).all()
 
 
 def test_the_same_key_gives_the_same_walkers():
-    np.testing.assert_array_equal(walk(*CASES["on a line"], jax.random.key(0)), walked("on a line"))
+    again = walk(*CASES["on a line"], jax.random.key(0), WALKERS)
+    for first, second in zip(walked("on a line"), again, strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.usefixtures("float64")

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-from jaxtyping import Array, Float
+import scipy.spatial
+from jaxtyping import Array, Bool, Float
 
 from eigenax.networks.boundary import Edges, Walls
 from eigenax.networks.waves import (
@@ -25,15 +26,22 @@ from eigenax.sources.densities import Gaussian, Scales
 from eigenax.sources.mixture import Mixture, box_of
 from eigenax.sources.surface import Surface
 
-CLOUD = 8192
+CLOUD = 4096
 """Points that tell where states are."""
 UNIFORM_SHARE, NUCLEAR_SHARE = 0.2, 0.6
 WIDENED = 1.3
 """How much wider points are drawn than the states are: tails matter, and too few points there cost more than too
 many."""
 DAMPED = 0.3
-LOCALISED = 0.6
+CAPACITY = 32
+"""Along one axis no state has more detail than this many waves show."""
+LOCALISED = 0.5
 """States this much narrower than the box, in standard deviations, are worth drawing points for."""
+CLUSTERED = 0.35
+SLOWEST, FASTEST = 0.1, 2.5
+"""Times the wave number that states have on average in a place: how fast packets there swing."""
+WIDEST = 0.25
+"""Times the decay that states have in a place: how slowly packets that reach into tails fall."""
 
 
 class Cloud(NamedTuple):
@@ -42,8 +50,8 @@ class Cloud(NamedTuple):
     points: Any
     ground: Any
     states: Any
-    momenta: Any
-    """E[∇v ∇vᵀ] of each state, (n, d, d); zero while that is unknown."""
+    slopes: Any
+    """Where `states` shares out v² over the points, these share out ∇v ∇vᵀ, (b, d, d); zero while that is unknown."""
 
 
 class Spread(NamedTuple):
@@ -53,23 +61,16 @@ class Spread(NamedTuple):
     covariance: Float[np.ndarray, "m m"]
 
 
-def everywhere(source: Source, n: int) -> Cloud:
+def everywhere(source: Source) -> Cloud:
     """States that could be anywhere in the domain."""
     batch = source.spread(jax.random.key(0), CLOUD)
-    weights = np.asarray(batch.weights, np.float64)
-    alike = weights / weights.sum()
-    return Cloud(np.asarray(batch.x, np.float64), alike, alike, _unknown(n, source.shape[0]))
+    return of_ground_state(np.asarray(batch.x, np.float64), np.asarray(batch.weights, np.float64))
 
 
-def of_ground_state(points: Float[np.ndarray, "b d"], n: int) -> Cloud:
-    """A cloud of points drawn with the density of the ground state's square, as many as all clouds have."""
-    points = np.resize(points, (CLOUD, points.shape[1]))
-    alike = np.full(len(points), 1 / len(points))
-    return Cloud(points, alike, alike, _unknown(n, points.shape[1]))
-
-
-def _unknown(n: int, dims: int) -> Float[np.ndarray, "n d d"]:
-    return np.zeros((n, dims, dims))
+def of_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> Cloud:
+    """A cloud of weighted points with the density of the ground state's square, before others are known."""
+    alike, dims = weights / weights.sum(), points.shape[1]
+    return Cloud(points, alike, alike, np.zeros((len(points), dims, dims)))
 
 
 def spread_of(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]) -> Spread:
@@ -127,57 +128,91 @@ def waves_around(
 
 
 def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Source, n: int, size: int) -> Waves:
-    coordinates = coordinates_of(domain)
-    inputs, rates, narrowing = _whitening(cloud, domain, coordinates)
-    dims = len(rates)
-    usual = 1.5 + 0.75 * n ** (1 / domain.shape[0])
-    # Where states move faster along an axis than usual, as inside the narrow wells of a wide potential, waves do too.
-    faster = np.maximum(1, 2.2 * np.sqrt(dims) * _wave_numbers(cloud, inputs, dims) / usual)
-    frequencies, phases = random_frequencies(rng, size, dims, 0.2 * narrowing, usual)
-    frequencies = frequencies * np.where(np.arange(size)[:, None] % 2, faster, 1)
-    envelopes = None
-    if rates.any():
-        z = np.asarray(jax.vmap(inputs)(jnp.asarray(cloud.points)), np.float64)
-        centres = z[rng.choice(len(z), size, p=cloud.states)]
-        narrowest = 1 + 1 / domain.shape[0]
-        stretch = np.exp(rng.uniform(np.log(narrowing), np.log(narrowest), (size, 1)))
-        # Half of the envelopes are the ground state's own, a quarter wider ones, a quarter somewhere else.
-        kind = np.arange(size)[:, None] % 4
-        stretch = np.where(kind < 2, 1.0, np.where(kind == 2, np.minimum(stretch, 1.0), stretch))
-        envelopes = GaussianEnvelopes(inputs, np.where(kind == 3, centres, 0.0), rates * stretch**2)
+    """Slow waves under the ground state's envelope, and packets in places of all sizes where states are.
+
+    States that fill the domain need no envelopes.
+    """
+    dims = domain.shape[0]
+    inputs, breadths, narrowing = _whitening(cloud, domain, coordinates_of(domain))
+    usual = 1.5 + 0.75 * n ** (1 / dims)
+    frequencies, phases = random_frequencies(rng, size, len(breadths), 0.2 * narrowing, usual)
+    narrow, clustered = breadths > 1 / LOCALISED**2, _clustered(rng, cloud, inputs, breadths, dims)
+    if not (narrow | clustered).any():
+        whole = _places(rng, cloud, inputs, np.ones(1))
+        faster = np.maximum(1, FASTEST * np.sqrt(len(breadths) * whole.squares) / usual)
+        frequencies[::2] *= faster
+        return Waves(inputs, walls_of(domain), None, frequencies, phases)
+    smallest = max(size ** (-1 / dims), 1 / CAPACITY)
+    places = _places(rng, cloud, inputs, np.exp(rng.uniform(np.log(smallest), 0, size)))
+    tails = np.where(np.arange(size)[:, None] % 3, 1, np.exp(rng.uniform(np.log(WIDEST), 0, (size, 1))))
+    decays = np.where(narrow | clustered, tails / (2 * places.variances), 0)
+    # A state that fills the domain needs no decay.
+    rates = np.where(narrow, (1 - 1 / np.maximum(breadths, 1e-9)) / 2, 0)
+    # In many dimensions a place is hardly smaller than the whole.
+    is_packet = np.arange(size)[:, None] < min(0.75, 2.4 / dims) * size
+    envelopes = GaussianEnvelopes(inputs, np.where(is_packet, places.middles, 0), np.where(is_packet, decays, rates))
+    frequencies = np.where(is_packet, places.swings(rng), frequencies)
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
+
+
+def _clustered(
+    rng: np.random.Generator, cloud: Cloud, inputs: Whitened, breadths: Float[np.ndarray, " z"], dims: int
+) -> Bool[np.ndarray, " z"]:
+    """Along which inputs states are in several narrow places: a quarter of them has far less room there than a quarter
+    of the domain has."""
+    quarters = _places(rng, cloud, inputs, np.full(64, 0.25))
+    return quarters.variances.mean(0) < CLUSTERED * 0.25 ** (2 / dims) * breadths
+
+
+class Places(NamedTuple):
+    """Where packets live: the mean, the variance and the squared wave number of states there, along each input."""
+
+    middles: Float[np.ndarray, "f z"]
+    variances: Float[np.ndarray, "f z"]
+    squares: Float[np.ndarray, "f z"]
+
+    def swings(self, rng: np.random.Generator) -> Float[np.ndarray, "f z"]:
+        """A random frequency for each place, in units of what states have there."""
+        size, dims = self.squares.shape
+        units, _ = random_frequencies(rng, size, dims, SLOWEST, FASTEST)
+        return np.sqrt(dims * self.squares) * units
+
+
+def _places(rng: np.random.Generator, cloud: Cloud, inputs: Whitened, shares: Float[np.ndarray, " f"]) -> Places:
+    """Around random points of the cloud, each as large as to hold its share of the states."""
+    points = jnp.asarray(cloud.points)
+    z = np.asarray(jax.vmap(inputs)(points), np.float64)
+    centres = z[rng.choice(len(z), len(shares), p=cloud.states)]
+    away = scipy.spatial.distance.cdist(centres, z)
+    nearest = np.argsort(away, axis=1, kind="stable")
+    held = np.cumsum(cloud.states[nearest], 1) <= shares[:, None] + 1e-9
+    held[:, : 4 * z.shape[1]] = True
+    within = np.zeros_like(away)
+    np.put_along_axis(within, nearest, held.astype(float), 1)
+    # ∂v/∂z along the inputs, from ∂v/∂x and the inputs' own slopes.
+    back = np.linalg.pinv(np.asarray(jax.vmap(jax.jacfwd(inputs))(points), np.float64))
+    slopes = np.einsum("biz,bij,bjz->bz", back, cloud.slopes, back)
+    states, total = cloud.states[:, None], within @ cloud.states[:, None]
+    middles = within @ (states * z) / total
+    variances = np.maximum(within @ (states * z**2) / total - middles**2, 1e-6)
+    # No less than a Gaussian of that size has, where slopes are unknown or small.
+    return Places(middles, variances, np.maximum(within @ slopes / total, 1 / (4 * variances)))
 
 
 def _whitening(
     cloud: Cloud, domain: Source, coordinates: Callable[[Array], Array]
 ) -> tuple[Whitened, Float[np.ndarray, " z"], float]:
-    """Inputs in units of the ground state, the decay it needs along each, and its size over that of all states.
-
-    A state that fills the domain needs no decay: the rates are half the inverse variance, less that of the domain.
-    """
+    """Inputs in units of the ground state, the domain's variance along each, and the ground state's size over that of
+    all states."""
     values = np.asarray(jax.vmap(coordinates)(jnp.asarray(cloud.points)), np.float64)
-    anywhere = everywhere(domain, 1)
+    anywhere = everywhere(domain)
     uniform = spread_of(np.asarray(jax.vmap(coordinates)(jnp.asarray(anywhere.points)), np.float64), anywhere.ground)
     ground, states = spread_of(values, cloud.ground), spread_of(values, cloud.states)
     floor = 1e-9 * np.diag(np.diag(uniform.covariance))
     breadths, matrix = scipy.linalg.eigh(uniform.covariance + floor, ground.covariance + floor)
-    rates = np.maximum(0.5 * (1 - 1 / np.maximum(breadths, 1e-9)), 0)
-    rates = np.where(breadths > 1 / LOCALISED**2, rates, 0)
     all_states = np.diag(matrix.T @ states.covariance @ matrix)
     narrowing = float(1 / np.sqrt(max(1.0, all_states.max())))
-    return Whitened(coordinates, ground.mean, matrix), rates, narrowing
-
-
-def _wave_numbers(cloud: Cloud, inputs: Whitened, dims: int) -> Float[np.ndarray, " z"]:
-    """√E|∂v/∂z|² along each input for the state that is fastest there.
-
-    Zero where inputs are not linear in the coordinates of points.
-    """
-    if not isinstance(inputs.coordinates, Edges) or set(inputs.coordinates.boundary) != {"zero"}:
-        return np.zeros(dims)
-    inverse = np.linalg.inv(inputs.matrix)
-    squares = np.einsum("zi,nij,zj->nz", inverse, cloud.momenta, inverse)
-    return np.sqrt(np.maximum(squares, 0).max(0))
+    return Whitened(coordinates, ground.mean, matrix), breadths, narrowing
 
 
 def _cusped(
@@ -197,8 +232,11 @@ def _cusped(
     farthest = float(np.sqrt(cloud.states @ nearest**2))
     ratio = max(n ** (1 / dims), np.sqrt(farthest * fastest))
     inputs = Cusps(singularities, cusp_scales(1 / fastest, 2 * ratio**2 / fastest))
-    frequencies, phases = random_frequencies(rng, size, inputs.size, 1.0, 6.0, _favoured(rng, inputs, dims, size))
-    rates = fastest * np.exp(rng.uniform(np.log(0.35 / ratio), np.log(0.6), size))
+    # As fast as so many waves can follow in all directions: slower ones would hardly differ, faster ones leave gaps.
+    capacity = min(size ** (1 / dims), CAPACITY)
+    favoured = _favoured(rng, inputs, dims, size)
+    frequencies, phases = random_frequencies(rng, size, inputs.size, 0.2 * capacity, 0.6 * capacity, favoured)
+    rates = fastest * np.exp(rng.uniform(np.log(0.25 / ratio), np.log(0.6), size))
     which = rng.integers(len(singularities), size=size)
     envelopes = ExponentialEnvelopes(np.asarray(singularities), which, rates)
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)

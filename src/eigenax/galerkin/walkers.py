@@ -11,7 +11,8 @@ from eigenax.core.batch import Points
 from eigenax.operators.base import Operator
 from eigenax.sources.box import Box
 
-WALKERS, STEPS = 2048, 400
+STEPS, LAST_STEPS = 400, 40
+"""How often walkers move to become the ground state, and further to tell how many descend from each."""
 FIRST_STEP, LAST_STEP = 1.0, 0.1
 """Times the inverse spread of the potential among the walkers: coarse while they gather, fine at the end."""
 LOWEST = 0.02
@@ -26,17 +27,21 @@ class Motion(NamedTuple):
     diffusion: Float[Array, " d"]
 
 
-def walk(operator: Operator, box: Box, key: PRNGKeyArray) -> Float[np.ndarray, "b d"]:
-    """Points with about the density of the ground state, which exp(−t K) of anything becomes.
+def walk(
+    operator: Operator, box: Box, key: PRNGKeyArray, walkers: int
+) -> tuple[Float[np.ndarray, "b d"], Float[np.ndarray, " b"]]:
+    """Weighted points with about the density of the ground state's square.
 
-    Each step moves walkers by a Gaussian of variance 2 D t and draws them anew with weights exp(−t V); they begin
-    anywhere in the box. Where V is constant they stay everywhere. Only V is needed, in any number of dimensions.
+    exp(−t K) of anything becomes the ground state v. Each step moves walkers by a Gaussian of variance 2 D t and draws
+    them anew with weights exp(−t V); they begin anywhere in the box. Where V is constant they stay everywhere. Only V
+    is needed, in any number of dimensions. They then have the density of v, and how many descend from each of them
+    after some more steps is its v, too.
     """
-    for_start, for_steps = jax.random.split(key)
-    start = box.spread(for_start, WALKERS).x
+    for_start, *for_steps = jax.random.split(key, 3)
+    here = jnp.arange(walkers)
 
-    def step(x: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
-        key, fineness = now
+    def move(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
+        (x, ancestors), (key, fineness) = before, now
         for_draw, for_move = jax.random.split(key)
         potential, diffusion = read(operator, x)
         lowest, low, middle = jnp.quantile(potential, jnp.asarray([LOWEST, 2 * LOWEST, 0.5]))
@@ -45,13 +50,18 @@ def walk(operator: Operator, box: Box, key: PRNGKeyArray) -> Float[np.ndarray, "
         time = jnp.minimum(fineness / jnp.maximum(middle - low, jnp.finfo(x.dtype).tiny), longest)
         chosen = _draw(for_draw, -time * (potential - lowest))
         moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * jax.random.normal(for_move, x.shape, x.dtype)
-        return _at_edges(box, moved, x[chosen]), None
+        return (_at_edges(box, moved, x[chosen]), ancestors[chosen]), None
 
-    fineness = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
-    last, _ = jax.jit(lambda x, keys: jax.lax.scan(step, x, (keys, fineness)))(
-        start, jax.random.split(for_steps, STEPS)
-    )
-    return np.asarray(last, np.float64)
+    @jax.jit
+    def all_steps(x: Array) -> tuple[Array, Array]:
+        coarse_to_fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
+        (x, _), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[0], STEPS), coarse_to_fine))
+        fine = jnp.full(LAST_STEPS, LAST_STEP)
+        (_, ancestors), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[1], LAST_STEPS), fine))
+        return x, jnp.bincount(ancestors, length=walkers)
+
+    points, descendants = all_steps(box.spread(for_start, walkers).x)
+    return np.asarray(points, np.float64), np.asarray(descendants, np.float64)
 
 
 def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:

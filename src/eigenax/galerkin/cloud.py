@@ -96,7 +96,7 @@ def source_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float
     covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
     parts, shares = [domain, Gaussian(around.mean.tolist(), covariance)], [UNIFORM_SHARE, 1 - UNIFORM_SHARE]
     for point in singularities:
-        size = _mean_distance(cloud.points, cloud.ground, point)
+        size = float(cloud.ground @ _distances(cloud, point))
         parts.append(Scales(0.02 * size, 2 * float(np.linalg.norm(domain.half_width)), point))
         shares.append(NUCLEAR_SHARE / len(singularities) / (1 - NUCLEAR_SHARE))
     return Mixture(domain, parts, shares)
@@ -226,7 +226,7 @@ def _cusped(
     """Waves of inputs with a kink at each singularity, under exp(−κ r) with the rates κ of the smallest to the
     largest state."""
     dims = domain.shape[0]
-    nearest = np.min([np.linalg.norm(cloud.points - np.asarray(point), axis=1) for point in singularities], 0)
+    nearest = np.min([_distances(cloud, point) for point in singularities], 0)
     # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
     fastest = dims / (4 * float(cloud.ground @ nearest))
     farthest = float(np.sqrt(cloud.states @ nearest**2))
@@ -248,7 +248,5 @@ def _favoured(rng: np.random.Generator, inputs: Cusps, dims: int, size: int) -> 
     return np.where(scale_of == rng.integers(len(inputs.scales), size=(size, 1)), 1.0, DAMPED)
 
 
-def _mean_distance(
-    points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"], point: tuple[float, ...]
-) -> float:
-    return float(weights @ np.linalg.norm(points - np.asarray(point), axis=1))
+def _distances(cloud: Cloud, point: tuple[float, ...]) -> Float[np.ndarray, " b"]:
+    return np.linalg.norm(cloud.points - np.asarray(point), axis=1)

@@ -4,7 +4,7 @@ import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -168,15 +168,30 @@ def applied(operator: Operator, function: Function, batch: Batch, u: Float[Array
     return ku
 
 
-def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
-    """Refuse a user's function of points that returns anything but one number."""
+def traced(subject: str, how: str, function: Callable, *arguments: Float[Array, "..."]) -> Any:
+    """Shape and dtype of what a user's function returns, or one sentence where it does not work with JAX."""
     try:
-        returned = jax.eval_shape(function, *points)
+        return jax.eval_shape(function, *arguments)
     except TypeError as error:
         raise ValueError(
-            f"{name}: the function cannot be called with {len(points)} point(s) as JAX calls it; use jax.numpy instead "
-            f"of numpy or math, and jnp.where instead of if ({str(error).splitlines()[0]})"
+            f"{subject} cannot be called {how}; use jax.numpy instead of numpy or math, and jnp.where instead of if "
+            f"({str(error).splitlines()[0]})"
         ) from error
+
+
+def check_reads(subject: str, what_is_there: str, function: Callable, *arguments: Float[Array, "..."]) -> None:
+    """Refuse a user's function that reads beyond its arguments; JAX itself would quietly take the last entry."""
+    try:
+        function(*(np.asarray(argument) for argument in arguments))
+    except IndexError as error:
+        raise ValueError(f"{subject} reads what {what_is_there} not: {error}") from error
+    except Exception:  # written for JAX arrays alone, which is fine
+        return
+
+
+def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
+    """Refuse a user's function of points that returns anything but one number."""
+    returned = traced(f"{name}: the function", f"with {len(points)} point(s) as JAX calls it", function, *points)
     shape = getattr(returned, "shape", None)
     if shape != () or jnp.issubdtype(returned.dtype, jnp.complexfloating):
         came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
@@ -184,11 +199,4 @@ def check_returns_number(name: str, function: Callable, *points: Float[Array, ".
             f"{name}: the function must return one real number, shape (), for a point of shape {points[0].shape}; "
             f"it returned {came}. Sum or index its result"
         )
-    try:
-        function(*(np.asarray(point) for point in points))
-    except IndexError as error:  # JAX itself would quietly take the last entry instead
-        raise ValueError(
-            f"{name}: the function reads what a point of shape {points[0].shape} has not: {error}"
-        ) from error
-    except Exception:  # written for JAX arrays alone, which is fine
-        return
+    check_reads(f"{name}: the function", f"a point of shape {points[0].shape} has", function, *points)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch
-from eigenax.operators.base import Function, Operator
+from eigenax.operators.base import Function, Operator, check_reads, traced
 
 Embedding = Callable[[Float[Array, " d"]], Float[Array, " m"]]
 """Parameters of a point in, its place in space out."""
@@ -156,13 +156,7 @@ def check_embedding(name: str, embedding: Embedding, q: Float[Array, "b ..."]) -
 
 
 def _check_vector(name: str, embedding: Embedding, q: Float[Array, " d"]) -> None:
-    try:
-        returned = jax.eval_shape(embedding, q)
-    except TypeError as error:
-        raise ValueError(
-            f"{name}: the embedding cannot be called as JAX calls it, with parameters of shape {q.shape}; use "
-            f"jax.numpy instead of numpy or math, and jnp.where instead of if ({str(error).splitlines()[0]})"
-        ) from error
+    returned = traced(f"{name}: the embedding", f"as JAX calls it, with parameters of shape {q.shape}", embedding, q)
     shape = getattr(returned, "shape", None)
     real = shape is not None and jnp.issubdtype(returned.dtype, jnp.floating)
     if shape is None or not real or len(shape) != 1 or shape[0] < q.size:
@@ -171,12 +165,7 @@ def _check_vector(name: str, embedding: Embedding, q: Float[Array, " d"]) -> Non
             f"{name}: the embedding must return one vector of at least {q.size} real numbers, the coordinates of the "
             f"point in space, for parameters of shape {q.shape}; it returned {came}. Use jnp.stack([x, y, ...])"
         )
-    try:
-        embedding(np.asarray(q))  # pyright: ignore[reportArgumentType]
-    except IndexError as error:  # JAX itself would quietly take the last entry instead
-        raise ValueError(f"{name}: the embedding reads what parameters of shape {q.shape} have not: {error}") from error
-    except Exception:  # written for JAX arrays alone, which is fine
-        return
+    check_reads(f"{name}: the embedding", f"parameters of shape {q.shape} have", embedding, q)
 
 
 def _show(x: Float[Array | np.ndarray, "..."]) -> str:

@@ -1,5 +1,6 @@
 # make demo   solves the two-dimensional hydrogen atom, from nothing but Python
 # make test   everything CI runs: lint, types, tests
+# make bench  a training step as modes grow, and error against seconds for every method; a quarter of an hour
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,6 +18,7 @@ test-slow: .venv/installed-all
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/step_time.py
+	$(BIN)/python benchmarks/error_against_seconds.py
 
 lint: .venv/installed-all
 	$(BIN)/ruff check .

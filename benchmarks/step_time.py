@@ -1,11 +1,14 @@
-"""Milliseconds a training step for both averages, as the number of modes grows. `make bench`.
+"""Milliseconds and memory of a training step for both averages, as the number of modes grows. `make bench`.
 
 Two-dimensional hydrogen, 3×64 softplus network, batches of 128, exact Laplacian: the setting in which the original
 TensorFlow code takes 19.8 ms for 9 modes and 104 ms for 25 on two cores.
 """
 
+import io
+import os
 import time
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,8 +24,14 @@ STEPS = {"moments": 500, "jacobian": 40}
 ORIGINAL = {9: 19.8, 25: 104.0}
 
 
-def milliseconds(average: Literal["moments", "jacobian"], n: int) -> float:
+class Cost(NamedTuple):
+    milliseconds: float
     """The fastest of several timed scans, after compilation."""
+    megabytes: float
+    """What the compiled step works in beside its arguments and results, and the state that it keeps."""
+
+
+def cost(average: Literal["moments", "jacobian"], n: int) -> Cost:
     box = ex.Box(-50, 50, dims=2)
     operator = -ex.Laplacian() + ex.Potential(lambda x: -1 / jnp.linalg.norm(x))
     network = ex.Bounded(ex.BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=ex.network_key(0)))
@@ -33,8 +42,9 @@ def milliseconds(average: Literal["moments", "jacobian"], n: int) -> float:
         state, info = solver.step(operator, eqx.combine(arrays, static), box.sample(key, BATCH))
         return eqx.filter(state, eqx.is_array), info.healthy
 
-    scan = jax.jit(lambda arrays, keys: jax.lax.scan(step, arrays, keys))
     keys = jax.random.split(jax.random.key(0), STEPS[average])
+    scan = jax.jit(lambda arrays, keys: jax.lax.scan(step, arrays, keys)).lower(arrays, keys).compile()
+    memory: Any = scan.memory_analysis()
     jax.block_until_ready(scan(arrays, keys))
     times = []
     for _ in range(REPEATS):
@@ -42,19 +52,28 @@ def milliseconds(average: Literal["moments", "jacobian"], n: int) -> float:
         _, healthy = jax.block_until_ready(scan(arrays, keys))
         times.append(time.perf_counter() - began)
         assert healthy.all()
-    return 1e3 * min(times) / STEPS[average]
+    state = sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))
+    return Cost(1e3 * min(times) / STEPS[average], (memory.temp_size_in_bytes + state) / 1e6)
 
 
 def main() -> None:
     """Print the table."""
-    table = Table("modes", "moments", "jacobian", "jacobian / moments", "original code / moments", box=None)
+    table = Table("modes", "moments", "against 9", "jacobian", "jacobian / moments", "original / moments", box=None)
+    first = None
     for n in (9, 25, 36):
-        moments, jacobian = milliseconds("moments", n), milliseconds("jacobian", n)
-        original = f"{ORIGINAL[n] / moments:.0f}" if n in ORIGINAL else "–"
-        table.add_row(str(n), f"{moments:.2f} ms", f"{jacobian:.1f} ms", f"{jacobian / moments:.0f}", original)
-    console = Console()
-    console.print(f"one training step on {jax.devices()[0].device_kind}, jax {jax.__version__}", highlight=False)
-    console.print(table)
+        moments, jacobian = cost("moments", n), cost("jacobian", n)
+        first = first or moments
+        cells = [f"{each.milliseconds:.2f} ms, {each.megabytes:.1f} MB" for each in (moments, jacobian)]
+        against = f"{moments.milliseconds / first.milliseconds:.2f}, {moments.megabytes / first.megabytes:.2f}"
+        ratio = f"{jacobian.milliseconds / moments.milliseconds:.0f}, {jacobian.megabytes / moments.megabytes:.0f}"
+        original = f"{ORIGINAL[n] / moments.milliseconds:.0f}" if n in ORIGINAL else "–"
+        table.add_row(str(n), cells[0], against, cells[1], ratio, original)
+    text = io.StringIO()
+    for console in (Console(), Console(file=text, width=120)):
+        machine = f"{jax.devices()[0].device_kind}, {os.cpu_count()} cores, jax {jax.__version__}"
+        console.print(f"python benchmarks/step_time.py: one training step, {machine}", highlight=False)
+        console.print(table)
+    (Path(__file__).parent / "results" / "step_time.txt").write_text(text.getvalue())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """solve(): real problems to a stated error, and wrong input named."""
 
+import warnings
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,12 +17,12 @@ def oscillator():
 
 
 def test_the_oscillator_with_nothing_chosen():
-    modes = ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=3, steps=2000, progress=False)
-    np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=5e-3)
+    modes = ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=3, steps=2, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=1e-6)
     assert (np.abs(modes.eigenvalues - [1, 3, 5]) < modes.residuals).all()
     x = np.linspace(-3, 3, 50)[:, None]
     ground = np.exp(-(x[:, 0] ** 2) / 2) * np.sqrt(12 / np.sqrt(np.pi))
-    np.testing.assert_allclose(modes(x)[:, 0], ground, atol=0.05)
+    np.testing.assert_allclose(modes(x)[:, 0], ground, atol=1e-4)
 
 
 @pytest.mark.parametrize(("n", "length"), [(1, 1.0), (7, 10.0), (12, 1.0)])
@@ -160,10 +163,53 @@ def test_more_functions_than_points_are_refused():
         ex.solve(kernel, ex.Arrays(np.arange(8.0).reshape(4, 2)), n=6, which="largest", progress=False)
 
 
-def test_a_network_that_does_not_vanish_at_the_edge_is_warned_of():
-    network = ex.MLP(1, 2, key=jax.random.key(0))
-    with pytest.warns(RuntimeWarning, match="does not vanish at the edge of the box"):
-        ex.solve(oscillator(), ex.Box(-1, 1), n=2, network=network, steps=1, samples=512, progress=False)
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("zero", r"does not vanish at the faces of axis 0 .* 'zero'.*Take Bounded\(Walls\(box\), network\)"),
+        ("free", r"has a slope at the faces of axis 0 .* 'free'.*Take OnInputs\(Edges\(box\), network\)"),
+        ("periodic", r"is not periodic at the faces of axis 0 .* 'periodic'.*Take OnInputs\(Edges\(box\)"),
+    ],
+)
+def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_does(kind, message):
+    box, options = ex.Box(-1, 1, boundary=kind), {"n": 2, "steps": 1, "samples": 512, "progress": False}
+    with pytest.warns(RuntimeWarning, match=message):
+        ex.solve(oscillator(), box, network=ex.MLP(1, 2, key=jax.random.key(0)), **options)
+    edges = ex.Edges(box)
+    network = ex.OnInputs(edges, ex.MLP(edges.size, 2, key=jax.random.key(0)))
+    network = ex.Bounded(ex.Walls(box), network) if kind == "zero" else network
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ex.solve(oscillator(), box, network=network, **options)
+
+
+@pytest.mark.parametrize("solver", [ex.NaturalGradient(), None, ex.Galerkin()], ids=["natural", "SpIN", "Galerkin"])
+def test_float64_all_the_way(solver):
+    box = ex.Box(-6, 6)
+    network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
+    modes = ex.solve(
+        oscillator(), box, 2, solver=solver, network=None if isinstance(solver, ex.Galerkin) else network,
+        steps=1 if isinstance(solver, ex.Galerkin) else 100, samples=2**13, precision="float64", progress=False,
+    )  # fmt: skip
+    assert {leaf.dtype for leaf in jax.tree.leaves(eqx.filter(modes.network, eqx.is_inexact_array))} == {
+        np.dtype("float64")
+    }
+    assert modes.precision == "float64"
+    assert modes(np.zeros((3, 1))).dtype == np.float32
+    with jax.enable_x64(True):
+        assert modes(np.zeros((3, 1))).dtype == np.float64
+
+
+def test_float64_resolves_what_float32_cannot():
+    """A well on a pedestal of ten million, whose states differ in the eighth digit."""
+    high = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2) + 1e7)
+    box = ex.Box(-6, 6)
+    network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
+    modes = ex.solve(
+        high, box, 2, network=network, solver=ex.NaturalGradient(), steps=150, finish="rotate", precision="float64",
+        samples=2**15, progress=False,
+    )  # fmt: skip
+    np.testing.assert_allclose(modes.eigenvalues - 1e7, [1, 3], rtol=0.02)
 
 
 def test_the_fastest_features_need_no_constant():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eigenax.measurement import measure
     from eigenax.modes import Modes, load
     from eigenax.networks.base import Bounded, Network, OnInputs, WithConstant
-    from eigenax.networks.boundary import BoxFactor
+    from eigenax.networks.boundary import BoxFactor, Edges, Walls
     from eigenax.networks.conv import Conv
     from eigenax.networks.features import CuspInputs, ScaledInputs
     from eigenax.networks.mlp import MLP, Separate
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eigenax.solvers.natural import NaturalGradient
     from eigenax.solvers.schedules import following
     from eigenax.solvers.spin import SpIN
+    from eigenax.sources.adaptive import Adaptive
     from eigenax.sources.arrays import Arrays
     from eigenax.sources.base import Source
     from eigenax.sources.box import Box
@@ -44,7 +45,7 @@ _HOMES = {
     "measurement": ["measure"],
     "modes": ["Modes", "load"],
     "networks.base": ["Bounded", "Network", "OnInputs", "WithConstant"],
-    "networks.boundary": ["BoxFactor"],
+    "networks.boundary": ["BoxFactor", "Edges", "Walls"],
     "networks.conv": ["Conv"],
     "networks.features": ["CuspInputs", "ScaledInputs"],
     "networks.mlp": ["MLP", "Separate"],
@@ -61,6 +62,7 @@ _HOMES = {
     "solvers.natural": ["NaturalGradient"],
     "solvers.schedules": ["following"],
     "solvers.spin": ["SpIN"],
+    "sources.adaptive": ["Adaptive"],
     "sources.arrays": ["Arrays"],
     "sources.base": ["Source"],
     "sources.box": ["Box"],
@@ -73,6 +75,7 @@ _HOMES = {
 
 __all__ = [
     "MLP",
+    "Adaptive",
     "Arrays",
     "AugmentedLagrangian",
     "Bounded",
@@ -82,6 +85,7 @@ __all__ = [
     "Conv",
     "CuspInputs",
     "DivergedError",
+    "Edges",
     "Galerkin",
     "Gaussian",
     "InterruptedRun",
@@ -109,6 +113,7 @@ __all__ = [
     "SpIN",
     "Surface",
     "Trace",
+    "Walls",
     "WithConstant",
     "following",
     "load",

@@ -25,8 +25,10 @@ from eigenax.checks import (
 )
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.ritz import Finish
-from eigenax.galerkin.rounds import Problem, run_rounds
+from eigenax.galerkin.cloud import source_around
+from eigenax.galerkin.rounds import Problem, first_cloud, run_rounds
 from eigenax.galerkin.rounds import start as start_rounds
+from eigenax.galerkin.trainable import network_around
 from eigenax.measurement import measure
 from eigenax.modes import Modes, Which
 from eigenax.networks.base import in_precision
@@ -36,7 +38,9 @@ from eigenax.solvers.base import Solver
 from eigenax.solvers.galerkin import Galerkin
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
+from eigenax.sources.adaptive import plain
 from eigenax.sources.base import Source
+from eigenax.sources.mixture import box_of
 from eigenax.sources.surface import is_place
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import progress_bar
@@ -67,12 +71,13 @@ def solve(
     """The first n eigenfunctions of an operator, learned from the points a source draws.
 
     Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface,
-    where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. Training ends when every residual norm is at
-    most `tolerance`; without one when they no longer fall, and after `steps` at the latest: `modes.stopped` says which.
-    Eigenvalues, standard errors and residuals come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz",
-    the best combinations of the last hidden layer, where the operator is local, and otherwise "rotate". With a
-    `folder`, metrics and checkpoints are written there, and the same call goes on from them after a crash or Ctrl-C, to
-    the same bits. Callbacks see every log point, `log_every` steps.
+    where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. A solver that trains on a plain box draws
+    points where walkers find the states, unless a network is given: `modes.source` says where. Training ends when every
+    residual norm is at most `tolerance`; without one when they no longer fall, and after `steps` at the latest:
+    `modes.stopped` says which. Eigenvalues, standard errors and residuals come from `samples` fresh points, 2¹⁷ after
+    training. `finish` is "ritz", the best combinations of the last hidden layer, where the operator is local, and
+    otherwise "rotate". With a `folder`, metrics and checkpoints are written there, and the same call goes on from them
+    after a crash or Ctrl-C, to the same bits. Callbacks see every log point, `log_every` steps.
 
     >>> import eigenax as ex
     >>> well = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -87,6 +92,9 @@ def solve(
         samples = whole("samples", samples)
     batch = whole("batch", batch)
     check_tolerance(tolerance)
+    check_parts(operator, source, solver, callbacks)
+    n, seed = whole("n", n), as_seed(seed)
+    check_problem(operator, plain(source), n, which)
     if solver is None and network is None and is_place(source) and _is_differential(operator):
         solver = Galerkin()
     if isinstance(solver, Galerkin):
@@ -94,6 +102,8 @@ def solve(
             operator, source, n, which=which, network=network, solver=solver, steps=steps, tolerance=tolerance,
             seed=seed, samples=samples, folder=folder, callbacks=callbacks, progress=progress,
         )  # fmt: skip
+    if network is None:
+        source, network = chosen(operator, source, n, which, solver, seed, precision)
     last = fit(
         operator, source, n, which=which, network=network, solver=solver, steps=steps, tolerance=tolerance, batch=batch,
         seed=seed, precision=precision, folder=folder, callbacks=callbacks, progress=progress, log_every=log_every,
@@ -130,14 +140,12 @@ def _by_rounds(
     callbacks: Sequence[Callback],
     progress: bool,
 ) -> Modes:
-    check_parts(operator, source, solver, callbacks)
     if network is not None or not (is_place(source) and operator.local):
         raise ValueError(
             "Galerkin makes its own functions, for local operators on a Box, Mixture or Surface; give another solver, "
             "such as NaturalGradient(), to train a network or for other operators and sources"
         )
-    n, steps, seed = whole("n", n), whole("steps", 3 if steps is None else steps), as_seed(seed)
-    check_problem(operator, source, n, which)
+    steps = whole("steps", 3 if steps is None else steps)
     problem = Problem(operator, source, n, which, seed, samples, solver)
     settings = {"n": n, "seed": seed, "steps": steps, "which": which, "tolerance": tolerance, "samples": samples}
     fresh = start_rounds(problem)
@@ -161,8 +169,8 @@ def fit(
     source: Source,
     n: int,
     *,
+    network: Any,
     which: Which = "smallest",
-    network: Any = None,
     solver: Solver | None = None,
     steps: int | None = None,
     tolerance: float | None = None,
@@ -176,17 +184,13 @@ def fit(
     label: str = "training",
 ) -> Moment:
     """The training half of `solve`, for those who `measure` otherwise; the network is in `state.solver.network`."""
-    check_parts(operator, source, solver, callbacks)
-    n, batch, seed = whole("n", n), whole("batch", batch), as_seed(seed)
     steps = whole("steps", 20_000 if steps is None else steps)
     log_every = whole("log_every", log_every or max(1, min(500, steps // 100)))
-    check_problem(operator, source, n, which)
+    domain = plain(source)
     with counting_in(precision, at_least=True):
-        if network is None:
-            network = default_network(operator, source, n, which, network_key(seed))
         network = in_precision(network)
-        check_network(network, source, n)
-        check_edge(operator, source, network)
+        check_network(network, domain, n)
+        check_edge(operator, domain, network)
         if solver is None:
             check_batch(source, n, batch)
             solver = default_solver(steps)
@@ -210,6 +214,26 @@ def fit(
                 compile_seconds=going.resumed.compile_seconds,
                 callbacks=(*going.callbacks, *callbacks, update),
             )
+
+
+def chosen(
+    operator: Operator,
+    source: Source,
+    n: int,
+    which: Which = "smallest",
+    solver: Solver | None = None,
+    seed: int = 0,
+    precision: Precision = "float32",
+) -> tuple[Source, Any]:
+    """Where to draw points, and a network to train on them, for those who give none: walkers tell where states are."""
+    separate, key = solver is not None and solver.wants_separate, network_key(seed)
+    box = box_of(plain(source))
+    with counting_in(precision, at_least=True):
+        if box is None or not operator.wants_boundary:
+            return source, default_network(operator, plain(source), n, which, key, separate)
+        cloud, singularities = first_cloud(operator, box, which, seed), operator.singularities()
+        network = network_around(cloud, box, singularities, n, key, separate)
+        return source_around(cloud, source, singularities), network
 
 
 class _Going(NamedTuple):

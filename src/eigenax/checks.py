@@ -9,12 +9,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from eigenax.core.batch import Batch
 from eigenax.modes import Which
 from eigenax.operators.base import Operator
 from eigenax.solvers.base import Solver
 from eigenax.solvers.galerkin import Galerkin
+from eigenax.sources.adaptive import Adaptive
 from eigenax.sources.base import Source
 from eigenax.sources.mixture import box_of
 
@@ -57,6 +59,10 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
         raise TypeError(
             f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
             f"{source.draws.__name__}: Slowness needs a source of successive points (Clips), the others single points"
+        )
+    if isinstance(source, Adaptive) and not operator.local:
+        raise ValueError(
+            "Adaptive draws a point more than once, which only local operators allow; give the source inside it instead"
         )
     if not isinstance(solver, Solver | Galerkin | None):
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
@@ -102,22 +108,46 @@ def check_distinct(drawn: Batch, n: int) -> None:
         raise ValueError(f"n = {n} functions cannot be told apart on {distinct} different points; more are needed")
 
 
+OBEYING = {
+    "zero": ("does not vanish", "Bounded(Walls(box), network)"),
+    "free": ("has a slope", "OnInputs(Edges(box), network), a network of Edges(box).size inputs"),
+    "periodic": ("is not periodic", "OnInputs(Edges(box), network), a network of Edges(box).size inputs"),
+}
+"""What a network does wrong at each kind of face, and how to mend it."""
+
+
 def check_edge(operator: Operator, source: Source, network: Any) -> None:
-    """Warn of a network that does not vanish at the edge of a box, though the operator is not symmetric otherwise."""
+    """Warn of a network that does not obey the boundary of a box, without which the operator is not symmetric."""
     box = box_of(source)
     if not operator.wants_boundary or box is None:
         return
-    inside = box.sample(jax.random.key(0), 64).x
-    axes = jnp.arange(64) % len(box.low)
-    on_faces = inside.at[jnp.arange(64), axes].set(jnp.asarray(box.high, inside.dtype)[axes])
-    at_edge, within = (jnp.abs(jax.vmap(network)(x)).max(0) for x in (on_faces, inside))
-    if bool((at_edge > 1e-2 * within).any()):
-        warnings.warn(
-            "the network does not vanish at the edge of the box, where the operator is only symmetric if it does: "
-            "eigenvalues may be meaningless. Wrap it as Bounded(BoxFactor(box.low, box.high), network)",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+    inside = source.sample(jax.random.key(0), 64).x
+    for axis, kind in enumerate(box.boundary):
+        if _disobeys(network, inside, axis, kind, box.low[axis], box.high[axis]):
+            what, instead = OBEYING[kind]
+            warnings.warn(
+                f"the network {what} at the faces of axis {axis} of the box, whose boundary is {kind!r}, and the "
+                f"operator is symmetric only for functions that obey it; eigenvalues may mean nothing. Take {instead}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def _disobeys(network: Any, inside: Array, axis: int, kind: str, low: float, high: float) -> bool:
+    def slope(x: Array) -> Array:
+        return jax.jvp(network, (x,), (jnp.zeros_like(x).at[axis].set(1.0),))[1]
+
+    at_low, at_high = (inside.at[:, axis].set(face) for face in (low, high))
+    looks = {"zero": [network], "free": [slope], "periodic": [network, slope]}[kind]
+    for look in looks:
+        at = jax.vmap(look)
+        low_values, high_values, values = at(at_low), at(at_high), at(inside)
+        wrong = [low_values - high_values] if kind == "periodic" else [low_values, high_values]
+        usual = [values, low_values, high_values] if kind == "periodic" else [values]
+        largest, expected = (jnp.abs(jnp.concatenate(parts)).max(0) for parts in (wrong, usual))
+        if bool((largest > 1e-2 * expected).any()):
+            return True
+    return False
 
 
 def check_batch(source: Source, n: int, batch: int) -> None:

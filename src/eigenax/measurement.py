@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from scipy.ndimage import maximum_filter1d
 
 from eigenax.checks import as_seed, check_choice, whole
-from eigenax.core.batch import Batch
+from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision
 from eigenax.core.rayleigh import second_moment
 from eigenax.core.ritz import Finish, combine, lowest
@@ -19,8 +19,9 @@ from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
 from eigenax.networks.waves import Waves
-from eigenax.operators.base import Function, Operator
+from eigenax.operators.base import Operator
 from eigenax.samples import FreshSamples
+from eigenax.sources.adaptive import plain
 from eigenax.sources.base import Source
 from eigenax.sources.surface import is_place
 
@@ -56,7 +57,7 @@ def measure(
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
-    samples, seed = whole("samples", samples), as_seed(seed)
+    samples, seed, source = whole("samples", samples), as_seed(seed), plain(source)
     precision = "float64" if finish == "ritz" else precision
     fresh = partial(
         FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples
@@ -158,18 +159,30 @@ def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) 
 def _still_to_come(
     sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], values: Float[np.ndarray, " n"], cut: float
 ) -> Float[np.ndarray, " n"]:
-    """How far values would still fall with ever more functions, from how they fell from a quarter to half to all.
+    """How far values would fall with twice as many functions or more, from how they fell from a quarter to half to all.
 
-    For functions that nothing trained: any part of them is like the whole. The falls go on as a geometric series. One
-    that is small by chance counts as those beside it.
+    For functions that nothing trained: any part of them is like the whole.
     """
     n = len(values)
     if len(sigma) < 4 * n:
         return np.zeros(n)
     quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
-    last, before = np.abs(half - values), np.abs(quarter - half)
+    return _next_fall(np.abs(quarter - half), np.abs(half - values))
+
+
+def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """The sum of a geometric series, or a doubling that gains half the digits of the one before, if that is more.
+
+    At most the last fall. One that is small by chance counts as those beside it.
+
+    >>> _next_fall(np.array([1.0, 1.0]), np.array([1e-4, 0.4])).round(7)
+    array([0.2666667, 0.2666667])
+    >>> _next_fall(np.array([1.0]), np.array([1e-4]))
+    array([1.e-06])
+    """
     ratio = last / np.maximum(before, np.finfo(float).tiny)
-    return maximum_filter1d(last * np.where(ratio < 0.5, ratio / (1 - np.minimum(ratio, 0.5)), 1), 3)
+    share = np.maximum(np.sqrt(ratio), ratio / (1 - np.minimum(ratio, 0.5)))
+    return maximum_filter1d(last * np.minimum(share, 1), 3)
 
 
 def _rotated(

@@ -12,11 +12,11 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
 from eigenax import serialisation
-from eigenax.core.batch import Batch
+from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.errors import RunError
-from eigenax.operators.base import Function, Operator
+from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
@@ -37,8 +37,8 @@ class MatrixElements(NamedTuple):
 class Modes(eqx.Module):
     """Eigenfunctions in order, orthonormal under the source they were learned on.
 
-    `modes(x)` takes points (…, *shape) to values (…, n). The sign of each function is chosen so that its largest
-    value on fresh samples is positive.
+    `modes(x)` takes points (…, *shape) to values (…, n), which come in float64 where `jax_enable_x64` is on. The sign
+    of each function is chosen so that its largest value on fresh samples is positive.
     """
 
     network: Any

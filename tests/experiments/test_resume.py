@@ -9,7 +9,7 @@ import sys
 import pytest
 
 SHORT = {
-    "hydrogen": ["--preset", "quick", "--steps", "200", "--quiet"],
+    "hydrogen": ["--preset", "quick", "--steps", "200", "--width", "18", "--samples", "8192", "--quiet"],
     "oscillator": ["--dims", "1", "--n", "3", "--steps", "2", "--samples", "16384", "--quiet"],
 }
 DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "compile_seconds", "seconds"}
@@ -77,7 +77,6 @@ def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
         return (broken / "metrics.jsonl").read_text().count("\n") if (broken / "metrics.jsonl").exists() else 0
 
     moments = {
-        "the folder is claimed": (broken / "settings.toml").exists,
         "the first checkpoint is there": lambda: any(broken.glob("checkpoints/step-*.safetensors")),
         "training is under way": lambda: lines() > 20,
         "the modes are written": (broken / "modes.safetensors").exists,

@@ -17,16 +17,15 @@ from eigenax.galerkin.cloud import (
     UNIFORM_SHARE,
     WIDENED,
     Cloud,
-    coordinates_of,
     everywhere,
     of_ground_state,
     source_around,
     spread_of,
-    walls_of,
     waves_around,
 )
-from eigenax.networks.boundary import Edges, Walls
-from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes, Whitened
+from eigenax.networks.boundary import Walls
+from eigenax.networks.features import Whitened
+from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes
 from eigenax.serialisation import decode, encode
 
 SQUARE = ex.Box(-10.0, 10.0, dims=2)
@@ -165,16 +164,6 @@ def test_other_domains_draw_their_own_points():
         assert source_around(gaussian_cloud(), domain, ()) is domain
 
 
-def test_coordinates_and_walls_are_those_of_the_domain():
-    mixed = ex.Box(0.0, 1.0, dims=2, boundary=("zero", "free"))
-    mixture = ex.Mixture(mixed, [mixed], [1.0])
-    assert coordinates_of(mixed) == coordinates_of(mixture) == Edges(mixed)
-    assert coordinates_of(sphere()) is sphere().embedding
-    assert walls_of(mixed) == walls_of(mixture) == Walls(mixed)
-    assert walls_of(ex.Box(0.0, 1.0, boundary="periodic")) is None
-    assert walls_of(sphere()) is None
-
-
 def waves(cloud, domain, singularities=(), n=3, size=12, seed=0):
     with counting_in("float64"):
         return waves_around(cloud, domain, singularities, n, size, seed)
@@ -222,7 +211,7 @@ def two_wells(slopes):
 
 def test_packets_are_inside_the_wells_of_a_cloud_that_is_as_wide_as_the_box():
     network = waves(two_wells(0.0), ex.Box(-10.0, 10.0), size=400)
-    matrix, centres = network.inputs.matrix[0, 0], network.envelopes.centres[:300, 0]
+    matrix, centres = np.asarray(network.inputs.matrix)[0, 0], network.envelopes.centres[:300, 0]
     wide = network.envelopes.rates[:300, 0] < 1
     # Places with up to half of the states are inside one well, larger ones are somewhere between them.
     in_a_well = np.abs(np.abs(centres / matrix) - 5) < 0.3
@@ -236,7 +225,7 @@ def test_packets_are_inside_the_wells_of_a_cloud_that_is_as_wide_as_the_box():
 
 def test_packets_swing_as_fast_as_states_change():
     slow, fast = (waves(two_wells(slopes), ex.Box(-10.0, 10.0), size=400) for slopes in (0.0, 1e6))
-    matrix = slow.inputs.matrix[0, 0]
+    matrix = np.asarray(slow.inputs.matrix)[0, 0]
     assert np.abs(fast.frequencies[:300] * matrix).max() == pytest.approx(2500, rel=0.1)
     np.testing.assert_array_equal(slow.frequencies[300:], fast.frequencies[300:])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.networks.boundary import Edges, Walls
+from eigenax.networks.boundary import Edges, Offset, Walls, coordinates_of, walls_of
 
 BOXES = [([-2.0], [2.0]), ([-1.0, 3.0], [4.0, 5.0]), ([0.0, -50.0, 1.0], [0.5, 50.0, 9.0])]
 
@@ -160,3 +160,50 @@ def test_coordinates_and_walls_follow_the_precision_of_the_point(part):
         double = jax.jit(jax.vmap(part(MIXED)))(jnp.asarray(x))
     assert (single.dtype, double.dtype) == (jnp.float32, jnp.float64)
     np.testing.assert_allclose(single, double, atol=2e-6)
+
+
+def test_coordinates_and_walls_are_those_of_the_domain():
+    sphere, mixture = ex.sphere(1.0), ex.Mixture(MIXED, [MIXED], [1.0])
+    assert coordinates_of(MIXED) == coordinates_of(mixture) == Edges(MIXED)
+    assert coordinates_of(sphere) is sphere.embedding
+    assert walls_of(MIXED) == walls_of(mixture) == Walls(MIXED)
+    assert walls_of(ex.Box(0.0, 1.0, boundary="periodic")) is None
+    assert walls_of(sphere) is None
+
+
+POINT = (0.5, 1.0, 2.125)
+
+
+@pytest.mark.usefixtures("float64")
+def test_an_offset_is_a_plain_one_near_its_point():
+    step = np.random.default_rng(0).normal(size=(20, 3))
+    step *= 1e-5 / np.linalg.norm(step, axis=1, keepdims=True)
+    y, r = jax.jit(jax.vmap(Offset(POINT, MIXED)))(jnp.asarray(POINT + step))
+    np.testing.assert_allclose(y, step, atol=1e-9)  # the free axis, too: the point is far enough from its faces
+    np.testing.assert_allclose(r, 1e-5, rtol=1e-4)
+    far = jnp.asarray([-0.9, 0.1, 3.0])
+    for everywhere in (Offset(POINT), Offset(POINT, ex.Box(-1.0, 5.0, dims=3))):
+        np.testing.assert_allclose(everywhere(far)[0], far - jnp.asarray(POINT))
+        np.testing.assert_allclose(everywhere(far)[1], np.linalg.norm(far - jnp.asarray(POINT)))
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("free", [1.0, 0.01, 2.999, 0.0, 3.0])
+def test_offsets_obey_the_boundary_and_have_one_zero(free):
+    """Also from points near a free face and on it, where distances stay what they are within a factor of 2.5."""
+    point = (0.5, free, 2.125)
+    offset, x = Offset(point, MIXED), jnp.asarray(inside(MIXED.low, MIXED.high))
+
+    def both(x):
+        y, r = offset(x)
+        return jnp.append(y, r)
+
+    slopes = jax.vmap(jax.jacfwd(both))
+    for face in (MIXED.low[1], MIXED.high[1]):
+        np.testing.assert_allclose(slopes(x.at[:, 1].set(face))[..., 1], 0, atol=1e-12)
+    start, end = (x.at[:, 2].set(face) for face in (MIXED.low[2], MIXED.high[2]))
+    np.testing.assert_allclose(jax.vmap(both)(start), jax.vmap(both)(end), atol=1e-12)
+    np.testing.assert_allclose(slopes(start), slopes(end), atol=1e-11)
+    along = x.at[:, 0].set(0.5).at[:, 2].set(2.125)
+    far, r = np.abs(along[:, 1] - free), jax.vmap(offset)(along)[1]
+    assert (np.abs(np.log(r / far)) < 0.9).all()

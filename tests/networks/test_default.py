@@ -15,19 +15,22 @@ ON_A_FACE = jnp.asarray([3.0, 2.5])
 SERIES = jnp.zeros((20, 2))
 
 
-def test_differential_operators_on_a_box_get_functions_that_vanish_at_its_faces():
-    network = default_network(-ex.Laplacian(), BOX, 3, "smallest", KEY)
-    assert network(ON_A_FACE).shape == (3,)
-    np.testing.assert_array_equal(network(ON_A_FACE), 0)
-    assert (network(jnp.asarray(BOX.centre, jnp.float32)) != network(jnp.asarray([0.0, 3.5]))).all()
+def test_on_a_surface_functions_are_those_of_the_place_in_space():
+    sphere = ex.sphere()
+    network = default_network(-ex.LaplaceBeltrami(sphere.embedding), sphere, 3, "smallest", KEY)
+    east, west = (network(jnp.asarray([1.0, phi])) for phi in (0.0, 2 * np.pi))
+    np.testing.assert_allclose(east, west, atol=1e-5)
+    pole = [network(jnp.asarray([0.0, phi])) for phi in (0.0, 2.0)]
+    np.testing.assert_allclose(*pole, atol=1e-5)
 
 
-def test_so_they_do_under_a_mixture():
-    source = ex.Mixture(BOX, [BOX, ex.Radial(1.0, [1.0, 3.0])], [0.5, 0.5])
-    np.testing.assert_array_equal(default_network(-ex.Laplacian(), source, 3, "smallest", KEY)(ON_A_FACE), 0)
+def test_a_solver_may_want_separate_networks():
+    kernel, source = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2))), ex.Arrays(SERIES)
+    assert default_network(kernel, source, 3, "largest", KEY, separate=True).separate
+    assert not default_network(kernel, source, 3, "largest", KEY).separate
 
 
-def test_kernels_on_a_box_and_operators_on_data_do_not():
+def test_functions_of_kernels_do_not_vanish_at_the_faces_of_a_box():
     kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
     assert (default_network(kernel, BOX, 3, "smallest", KEY)(ON_A_FACE) != 0).all()
     assert (default_network(kernel, ex.Arrays(SERIES), 3, "smallest", KEY)(ON_A_FACE) != 0).all()

@@ -11,12 +11,12 @@ import scipy.stats
 
 import eigenax as ex
 from eigenax.networks.boundary import Edges, Walls
+from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
     Cusps,
     ExponentialEnvelopes,
     GaussianEnvelopes,
     Waves,
-    Whitened,
     cusp_scales,
     random_frequencies,
 )
@@ -30,7 +30,7 @@ X = np.random.default_rng(5).uniform(BOX.low, BOX.high, (30, 2))
 
 def whitened():
     rng = np.random.default_rng(1)
-    return Whitened(Edges(BOX), rng.normal(size=3), rng.normal(size=(3, 2)))
+    return Whitened(Edges(BOX), tuple(rng.normal(size=3)), tuple(map(tuple, rng.normal(size=(3, 2)))))
 
 
 def smooth():
@@ -43,7 +43,7 @@ def smooth():
 def cusped():
     """Waves of inputs with kinks, under exponential envelopes."""
     rng, inputs = np.random.default_rng(0), Cusps(ATOMS, (0.5, 1.5))
-    envelopes = ExponentialEnvelopes(np.asarray(ATOMS), rng.integers(2, size=SIZE), rng.uniform(0.2, 2, SIZE))
+    envelopes = ExponentialEnvelopes(ATOMS, rng.integers(2, size=SIZE), rng.uniform(0.2, 2, SIZE))
     return Waves(inputs, None, envelopes, *random_frequencies(rng, SIZE, inputs.size, 0.5, 4.0))
 
 

@@ -10,6 +10,7 @@ import scipy.stats
 from scipy.special import erf, gamma
 
 import eigenax as ex
+from eigenax.core.lattice import independent
 from eigenax.sources.mixture import box_of
 
 BATCHES = 64
@@ -104,6 +105,17 @@ def test_as_many_points_fall_outside_as_the_density_says():
     outside = (weights[:BATCHES, 1000:] == 0).mean()
     assert outside == pytest.approx(np.exp(-1), abs=4.5 * np.sqrt(np.exp(-1) / (BATCHES * 1000)))
     assert (weights[:, :1000] > 0).all()
+
+
+def test_a_draw_where_its_own_density_is_too_small_for_float32_has_weight_zero(monkeypatch):
+    def with_the_least_number(key, size, numbers, start=0):
+        return independent(key, size, numbers).at[0].set(jnp.finfo(jnp.float32).tiny)
+
+    monkeypatch.setattr("eigenax.sources.mixture.independent", with_the_least_number)
+    box = ex.Box(-6.0, 6.0, dims=2)
+    batch = ex.Mixture(box, [ex.Gaussian([0.0, 0.0], np.eye(2)), box], [0.8, 0.2]).sample(jax.random.key(0), 20)
+    assert batch.weights[0] == 0
+    assert np.isfinite(batch.weights).all()
 
 
 def test_every_component_gets_its_share_of_every_batch():

@@ -89,7 +89,10 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_and_says_so(tmp_
     def run():
         operator = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
         source = ex.Box(-5, 5, dims=1)
-        return fit(operator, source, 2, steps=20, batch=16, log_every=5, folder=tmp_path, progress=False)
+        network = ex.Bounded(ex.Walls(source), ex.MLP(1, 2, width=8, depth=2, key=ex.network_key(0)))
+        return fit(
+            operator, source, 2, network=network, steps=20, batch=16, log_every=5, folder=tmp_path, progress=False
+        )
 
     run()
     first, *_, last = checkpoints(tmp_path / "checkpoints")

@@ -21,8 +21,13 @@ def oscillator():
     return -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
 
 
+def small_network(n, seed=0):
+    return ex.Bounded(ex.Walls(BOX), ex.MLP(1, n, width=8, depth=2, key=ex.network_key(seed)))
+
+
 def small_fit(operator=None, **options):
-    defaults = {"steps": 30, "batch": 32, "progress": False, "log_every": 10}
+    network = small_network(2, options.get("seed", 0))
+    defaults = {"network": network, "steps": 30, "batch": 32, "progress": False, "log_every": 10}
     return fit(operator or oscillator(), BOX, 2, **(defaults | options))
 
 
@@ -102,11 +107,12 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     with pytest.raises(ex.RunError, match=r"holds another run .*problem was"):
         small_fit(2.0 * oscillator(), folder=tmp_path)
     with pytest.raises(ex.RunError, match=r"holds another run .*n was 2 and is 3"):
-        fit(oscillator(), BOX, 3, steps=30, batch=32, progress=False, folder=tmp_path)
+        fit(oscillator(), BOX, 3, network=small_network(3), steps=30, batch=32, progress=False, folder=tmp_path)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
 def test_shown_eigenvalues_have_the_sign_of_the_operator():
     kernel, source = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2))), ex.Box(-1, 1, dims=1)
-    last = fit(kernel, source, 2, which="largest", steps=50, batch=64, progress=False)
+    network = ex.MLP(1, 2, key=ex.network_key(0))
+    last = fit(kernel, source, 2, network=network, which="largest", steps=50, batch=64, progress=False)
     assert min(last.metrics["eigenvalues"]) > 0

@@ -1,5 +1,6 @@
 """What a source draws and an operator acts on: weighted points, alone or in pairs."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -40,6 +41,8 @@ class Pairs(NamedTuple):
 
 
 Batch = Points | Pairs
+Function = Callable[[Float[Array, "..."]], Float[Array, " k"]]
+"""One point in, the values of k functions out."""
 
 
 def effective_share(weights: Float[Array | np.ndarray, " b"]) -> Float[Array, ""]:

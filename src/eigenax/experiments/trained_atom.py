@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from eigenax.training.loop import Moment
 
 RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
+FRESH = 2**17
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainedAtom(Physics, abc.ABC):
     """Settings and training of the network; `quick` and `paper` are two sets of them."""
 
-    samples: int = 2**17
-    """Fresh points for measuring eigenvalues and errors; at most this many for a round."""
+    samples: int = 0
+    """Fresh points for measuring what was trained, 0: 2¹⁷; or for a round, 0: as many as its functions need."""
     half_width: float = 0.0
     """Half the side of the box; the functions are zero at its edge. 0: wide enough for the states asked for."""
     sampling: Literal["mixture", "uniform"] = "mixture"
@@ -181,7 +182,7 @@ class TrainedAtom(Physics, abc.ABC):
             self.hamiltonian(),
             self.source("mixture"),
             finish=self.finish,
-            samples=self.samples,
+            samples=self.samples or FRESH,
             seed=self.seed,
             steps=self.steps,
             progress=progress,
@@ -228,7 +229,9 @@ class TrainedAtom(Physics, abc.ABC):
 
         energies = exact.energies(self.n)
         errors = relative_errors(modes.eigenvalues, energies)
-        samples = FreshSamples(self.source("mixture"), self.seed, purpose=4, samples=self.samples, progress=progress)
+        samples = FreshSamples(
+            self.source("mixture"), self.seed, purpose=4, samples=self.samples or FRESH, progress=progress
+        )
         gram, cross, own = gram_matrices(modes.at_point, functools.partial(exact.shells, n=self.n), samples)
         distances = []
         for m, block in enumerate(degenerate_blocks(energies)):

@@ -10,13 +10,13 @@ import scipy.linalg
 import scipy.spatial
 from jaxtyping import Array, Bool, Float
 
-from eigenax.networks.boundary import Edges, Walls
+from eigenax.networks.boundary import Offset, coordinates_of, walls_of
+from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
     Cusps,
     ExponentialEnvelopes,
     GaussianEnvelopes,
     Waves,
-    Whitened,
     cusp_scales,
     random_frequencies,
 )
@@ -24,7 +24,6 @@ from eigenax.sources.base import Source
 from eigenax.sources.box import Box
 from eigenax.sources.densities import Gaussian, Scales
 from eigenax.sources.mixture import Mixture, box_of
-from eigenax.sources.surface import Surface
 
 CLOUD = 4096
 """Points that tell where states are."""
@@ -96,25 +95,10 @@ def source_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float
     covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
     parts, shares = [domain, Gaussian(around.mean.tolist(), covariance)], [UNIFORM_SHARE, 1 - UNIFORM_SHARE]
     for point in singularities:
-        size = float(cloud.ground @ _distances(cloud, point))
+        size = float(cloud.ground @ _distances(cloud, point, domain))
         parts.append(Scales(0.02 * size, 2 * float(np.linalg.norm(domain.half_width)), point))
         shares.append(NUCLEAR_SHARE / len(singularities) / (1 - NUCLEAR_SHARE))
     return Mixture(domain, parts, shares)
-
-
-def coordinates_of(domain: Source) -> Callable[[Array], Array]:
-    """Coordinates in which functions on a domain are smooth and obey its boundary."""
-    if isinstance(domain, Surface):
-        return domain.embedding
-    box = box_of(domain)
-    assert box is not None, "a domain is a box or a surface"
-    return Edges(box)
-
-
-def walls_of(domain: Source) -> Callable[[Array], Array] | None:
-    """The factor that makes functions zero where they must be."""
-    box = box_of(domain)
-    return Walls(box) if box is not None and "zero" in box.boundary else None
 
 
 def waves_around(
@@ -136,7 +120,7 @@ def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Source, n: int, size
     inputs, breadths, narrowing = _whitening(cloud, domain, coordinates_of(domain))
     usual = 1.5 + 0.75 * n ** (1 / dims)
     frequencies, phases = random_frequencies(rng, size, len(breadths), 0.2 * narrowing, usual)
-    narrow, clustered = breadths > 1 / LOCALISED**2, _clustered(rng, cloud, inputs, breadths, dims)
+    narrow, clustered = _decay(breadths) > 0, _clustered(rng, cloud, inputs, breadths, dims)
     if not (narrow | clustered).any():
         whole = _places(rng, cloud, inputs, np.ones(1))
         faster = np.maximum(1, FASTEST * np.sqrt(len(breadths) * whole.squares) / usual)
@@ -146,13 +130,23 @@ def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Source, n: int, size
     places = _places(rng, cloud, inputs, np.exp(rng.uniform(np.log(smallest), 0, size)))
     tails = np.where(np.arange(size)[:, None] % 3, 1, np.exp(rng.uniform(np.log(WIDEST), 0, (size, 1))))
     decays = np.where(narrow | clustered, tails / (2 * places.variances), 0)
-    # A state that fills the domain needs no decay.
-    rates = np.where(narrow, (1 - 1 / np.maximum(breadths, 1e-9)) / 2, 0)
+    rates = _decay(breadths)
     # In many dimensions a place is hardly smaller than the whole.
     is_packet = np.arange(size)[:, None] < min(0.75, 2.4 / dims) * size
     envelopes = GaussianEnvelopes(inputs, np.where(is_packet, places.middles, 0), np.where(is_packet, decays, rates))
     frequencies = np.where(is_packet, places.swings(rng), frequencies)
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
+
+
+def decay_around(cloud: Cloud, domain: Source) -> tuple[Whitened, Float[np.ndarray, " z"]]:
+    """Inputs in units of the ground state, and the rates of a Gaussian that falls as it does."""
+    inputs, breadths, _ = _whitening(cloud, domain, coordinates_of(domain))
+    return inputs, _decay(breadths)
+
+
+def _decay(breadths: Float[np.ndarray, " z"]) -> Float[np.ndarray, " z"]:
+    """Of the ground state along each input, given the variance of the domain there; none where it fills the domain."""
+    return np.where(breadths > 1 / LOCALISED**2, (1 - 1 / np.maximum(breadths, 1e-9)) / 2, 0)
 
 
 def _clustered(
@@ -212,7 +206,8 @@ def _whitening(
     breadths, matrix = scipy.linalg.eigh(uniform.covariance + floor, ground.covariance + floor)
     all_states = np.diag(matrix.T @ states.covariance @ matrix)
     narrowing = float(1 / np.sqrt(max(1.0, all_states.max())))
-    return Whitened(coordinates, ground.mean, matrix), breadths, narrowing
+    inputs = Whitened(coordinates, tuple(ground.mean.tolist()), tuple(map(tuple, matrix.tolist())))
+    return inputs, breadths, narrowing
 
 
 def _cusped(
@@ -225,21 +220,42 @@ def _cusped(
 ) -> Waves:
     """Waves of inputs with a kink at each singularity, under exp(−κ r) with the rates κ of the smallest to the
     largest state."""
-    dims = domain.shape[0]
-    nearest = np.min([_distances(cloud, point) for point in singularities], 0)
-    # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
-    fastest = dims / (4 * float(cloud.ground @ nearest))
-    farthest = float(np.sqrt(cloud.states @ nearest**2))
-    ratio = max(n ** (1 / dims), np.sqrt(farthest * fastest))
-    inputs = Cusps(singularities, cusp_scales(1 / fastest, 2 * ratio**2 / fastest))
+    dims, box = domain.shape[0], box_of(domain)
+    scale = _cusp_scale(cloud, singularities, domain, n)
+    inputs = _cusps(scale, singularities, box)
     # As fast as so many waves can follow in all directions: slower ones would hardly differ, faster ones leave gaps.
     capacity = min(size ** (1 / dims), CAPACITY)
     favoured = _favoured(rng, inputs, dims, size)
     frequencies, phases = random_frequencies(rng, size, inputs.size, 0.2 * capacity, 0.6 * capacity, favoured)
-    rates = fastest * np.exp(rng.uniform(np.log(0.25 / ratio), np.log(0.6), size))
+    rates = scale.fastest * np.exp(rng.uniform(np.log(0.25 / scale.ratio), np.log(0.6), size))
     which = rng.integers(len(singularities), size=size)
-    envelopes = ExponentialEnvelopes(np.asarray(singularities), which, rates)
+    envelopes = ExponentialEnvelopes(singularities, which, rates, box)
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
+
+
+class CuspScale(NamedTuple):
+    """The rate at which the smallest state decays, and how many times slower the largest one does."""
+
+    fastest: float
+    ratio: float
+
+
+def cusps_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float, ...], ...], n: int) -> Cusps:
+    """Inputs with a kink at each singularity, on all scales that n states have."""
+    return _cusps(_cusp_scale(cloud, singularities, domain, n), singularities, box_of(domain))
+
+
+def _cusps(scale: CuspScale, singularities: tuple[tuple[float, ...], ...], box: Box | None) -> Cusps:
+    return Cusps(singularities, cusp_scales(1 / scale.fastest, 2 * scale.ratio**2 / scale.fastest), box)
+
+
+def _cusp_scale(cloud: Cloud, singularities: tuple[tuple[float, ...], ...], domain: Source, n: int) -> CuspScale:
+    dims, box = domain.shape[0], box_of(domain)
+    nearest = np.min([_distances(cloud, point, box) for point in singularities], 0)
+    # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
+    fastest = dims / (4 * float(cloud.ground @ nearest))
+    farthest = float(np.sqrt(cloud.states @ nearest**2))
+    return CuspScale(fastest, float(max(n ** (1 / dims), np.sqrt(farthest * fastest))))
 
 
 def _favoured(rng: np.random.Generator, inputs: Cusps, dims: int, size: int) -> Float[np.ndarray, "f z"]:
@@ -248,5 +264,5 @@ def _favoured(rng: np.random.Generator, inputs: Cusps, dims: int, size: int) -> 
     return np.where(scale_of == rng.integers(len(inputs.scales), size=(size, 1)), 1.0, DAMPED)
 
 
-def _distances(cloud: Cloud, point: tuple[float, ...]) -> Float[np.ndarray, " b"]:
-    return np.linalg.norm(cloud.points - np.asarray(point), axis=1)
+def _distances(cloud: Cloud, point: tuple[float, ...], box: Box | None) -> Float[np.ndarray, " b"]:
+    return np.asarray(jax.vmap(Offset(point, box))(jnp.asarray(cloud.points))[1], np.float64)

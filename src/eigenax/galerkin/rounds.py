@@ -52,7 +52,7 @@ class GalerkinState(NamedTuple):
 def start(problem: Problem) -> RunState:
     """The state before the first round: walkers have looked for the ground state."""
     key = jax.random.key_data(jax.random.fold_in(jax.random.key(problem.seed), 1))
-    cloud = _first_cloud(problem)
+    cloud = first_cloud(problem.operator, problem.domain, problem.which, problem.seed)
     with counting_in("float64"):
         state = GalerkinState(Cloud(*map(jnp.asarray, cloud)), jnp.full(problem.n, jnp.inf))
         none = jnp.zeros((), jnp.int32)
@@ -138,13 +138,14 @@ def _metrics(problem: Problem, modes: Modes, source: Source) -> dict[str, Any]:
     }
 
 
-def _first_cloud(problem: Problem) -> Cloud:
-    if not isinstance(problem.domain, Box):
+def first_cloud(operator: Operator, domain: Source, which: Which, seed: int) -> Cloud:
+    """Where walkers find the ground state of a local operator on a box; others' states could be anywhere."""
+    if not (isinstance(domain, Box) and operator.local):
         with counting_in("float64"):
-            return everywhere(problem.domain)
-    sign = 1.0 if problem.which == "smallest" else -1.0
-    key = jax.random.fold_in(jax.random.key(problem.seed), 5)
-    return of_ground_state(*walk(sign * problem.operator, problem.domain, key, CLOUD))
+            return everywhere(domain)
+    sign = 1.0 if which == "smallest" else -1.0
+    key = jax.random.fold_in(jax.random.key(seed), 5)
+    return of_ground_state(*walk(sign * operator, domain, key, CLOUD))
 
 
 def _cloud_of(problem: Problem, modes: Modes, source: Source) -> Cloud:

@@ -1,13 +1,17 @@
 """What makes functions obey the edge of a box: a factor that is zero there, and coordinates that fold or close it."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.sources.base import Source
 from eigenax.sources.box import Boundary, Box
+from eigenax.sources.mixture import box_of
+from eigenax.sources.surface import Surface
 
 
 class BoxFactor(eqx.Module):
@@ -94,3 +98,68 @@ class Walls(eqx.Module):
         # Finite differences need the smooth continuation just outside; far outside functions are zero.
         falling = jnp.where(jnp.abs(y) < 1.4, 1 - y**2, 0)
         return jnp.prod(jnp.where(jnp.asarray(self.closed), falling, 1))
+
+
+class Offset(eqx.Module):
+    """From a point of a box to others: coordinates y and a distance r that obey the boundary, as `Edges` do.
+
+    Near the point r is the length of x − point, so that functions of it have the cusp that those would have, and y is
+    smooth. Without a box, or where functions are zero at its faces, y is x − point everywhere.
+
+    >>> y, r = Offset((0.5,), Box(0, 1, boundary="periodic"))(jnp.array([1.0]))
+    >>> round(float(y[0]), 6), round(float(r), 6)  # the point opposite: half a turn of a circle of length one
+    (-0.0, 0.31831)
+    """
+
+    point: tuple[float, ...] = eqx.field(static=True)
+    box: Box | None = None
+
+    def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+        """Y and r at one point x."""
+        if self.box is None or set(self.box.boundary) == {"zero"}:
+            y = x - jnp.asarray(self.point, x.dtype)
+            return y, jnp.sqrt(jnp.sum(y**2))
+        axes = zip(x, self.point, self.box.low, self.box.high, self.box.boundary, strict=True)
+        y, squares = zip(*(_along(*axis) for axis in axes), strict=True)
+        return jnp.stack(y), jnp.sqrt(sum(squares))
+
+
+def _along(
+    x: Float[Array, ""], point: float, low: float, high: float, kind: Boundary
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The coordinate and the squared distance from a point along one axis."""
+    width, at = high - low, (point - low) / (high - low)
+    if kind == "periodic":
+        return _turn(x - point, width / 2), _chord(x - point, width / 2)
+    if kind == "free" and 0 <= at <= 1:
+        # The axis and its mirror image make a circle. Near a face the point and its own image are one.
+        y = (math.cos(math.pi * at) - jnp.cos(jnp.pi * (x - low) / width)) * width / math.pi
+        near, mirrored = _chord(x - point, width), _chord(x - 2 * low + point, width)
+        square = near * mirrored / (near + mirrored) if 0 < at < 1 else near
+        return y / max(math.sin(math.pi * at), 0.5), square
+    return x - point, (x - point) ** 2
+
+
+def _turn(away: Float[Array, ""], half: float) -> Float[Array, ""]:
+    """A coordinate along a circle of length 2 half."""
+    return half / jnp.pi * jnp.sin(jnp.pi * away / half)
+
+
+def _chord(away: Float[Array, ""], half: float) -> Float[Array, ""]:
+    """The squared distance through a circle of length 2 half."""
+    return (2 * half / jnp.pi * jnp.sin(jnp.pi * away / (2 * half))) ** 2
+
+
+def coordinates_of(domain: Source) -> Callable[[Array], Array]:
+    """Coordinates in which functions on a domain are smooth and obey its boundary."""
+    if isinstance(domain, Surface):
+        return domain.embedding
+    box = box_of(domain)
+    assert box is not None, "a domain is a box or a surface"
+    return Edges(box)
+
+
+def walls_of(domain: Source) -> Walls | None:
+    """The factor that makes functions zero where they must be."""
+    box = box_of(domain)
+    return Walls(box) if box is not None and "zero" in box.boundary else None

@@ -1,5 +1,7 @@
 """What a network sees of a point."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -19,6 +21,45 @@ class ScaledInputs(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """The features of one point."""
         return (x - jnp.asarray(self.centre, x.dtype)) / jnp.asarray(self.scale, x.dtype)
+
+
+class Whitened(eqx.Module):
+    """(coordinates(x) − mean) @ matrix: coordinates in which states are of size one in every direction.
+
+    >>> Whitened(jnp.sin, (0.0,), ((2.0,),))(jnp.zeros(1))
+    Array([0.], dtype=float32)
+    """
+
+    coordinates: Callable[[Array], Array]
+    mean: tuple[float, ...] = eqx.field(static=True)
+    matrix: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return len(self.matrix[0])
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " z"]:
+        """The features of one point."""
+        y = self.coordinates(x) - jnp.asarray(self.mean, x.dtype)
+        return y @ jnp.asarray(self.matrix, x.dtype)
+
+
+class Falling(eqx.Module):
+    """exp(1 − √(1 + Σ_i rates_i z_i²)) with z = inputs(x): a factor for functions that are large in one place.
+
+    Like a Gaussian near it and an exponential further away, where a network can make up for what higher states have.
+
+    >>> Falling(jnp.sin, (1.0,))(jnp.zeros(1))
+    Array(1., dtype=float32)
+    """
+
+    inputs: Callable[[Array], Array]
+    rates: tuple[float, ...] = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The factor at one point."""
+        return jnp.exp(1 - jnp.sqrt(1 + jnp.sum(jnp.asarray(self.rates, x.dtype) * self.inputs(x) ** 2)))
 
 
 class CuspInputs(eqx.Module):

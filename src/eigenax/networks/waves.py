@@ -8,28 +8,17 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from eigenax.networks.base import Network
+from eigenax.networks.boundary import Offset
+from eigenax.sources.box import Box
 
 CUSP_SCALES = 3.0
 """Each scale of the inputs around a singularity is so many times the one before."""
 
 
-class Whitened(eqx.Module):
-    """(coordinates(x) − mean) @ matrix: coordinates in which the states are of size one in every direction."""
-
-    coordinates: Callable[[Array], Array]
-    mean: Float[np.ndarray, " m"]
-    matrix: Float[np.ndarray, "m z"]
-
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " z"]:
-        """The inputs at one point."""
-        y = self.coordinates(x) - jnp.asarray(self.mean, x.dtype)
-        return y @ jnp.asarray(self.matrix, x.dtype)
-
-
 class Cusps(eqx.Module):
     """Inputs with a kink at given points, so that smooth functions of them can have a cusp there.
 
-    With y = x − point and r = |y|, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
+    With y and r the `Offset` of a point, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
 
     >>> Cusps(((0.0, 0.0),), (1.0, 3.0))(jnp.array([3.0, 4.0])).shape
     (6,)
@@ -37,6 +26,7 @@ class Cusps(eqx.Module):
 
     points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
     scales: tuple[float, ...] = eqx.field(static=True)
+    box: Box | None = None
 
     @property
     def size(self) -> int:
@@ -47,11 +37,9 @@ class Cusps(eqx.Module):
         """The inputs at one point."""
         columns = []
         for point in self.points:
-            y = x - jnp.asarray(point, x.dtype)
-            squared = jnp.sum(y**2)
-            r = jnp.sqrt(squared)
+            y, r = Offset(point, self.box)(x)
             for scale in self.scales:
-                columns += [y / jnp.sqrt(scale**2 + squared), jnp.stack([(r - scale) / (r + scale)])]
+                columns += [y / jnp.sqrt(scale**2 + r**2), jnp.stack([(r - scale) / (r + scale)])]
         return jnp.concatenate(columns)
 
 
@@ -73,15 +61,16 @@ class GaussianEnvelopes(eqx.Module):
 
 
 class ExponentialEnvelopes(eqx.Module):
-    """exp(−rate r), with a rate for each of f functions, and r the distance from one of several points."""
+    """exp(−rate r), with a rate for each of f functions, and r the `Offset` from one of several points."""
 
-    points: Float[np.ndarray, "p d"]
+    points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
     nearest: Int[np.ndarray, " f"]
     rates: Float[np.ndarray, " f"]
+    box: Box | None = None
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """All envelopes at one point."""
-        r = jnp.stack([jnp.sqrt(jnp.sum((x - jnp.asarray(point, x.dtype)) ** 2)) for point in self.points])
+        r = jnp.stack([Offset(point, self.box)(x)[1] for point in self.points])
         return jnp.exp(-jnp.asarray(self.rates, x.dtype) * r[self.nearest])
 
 

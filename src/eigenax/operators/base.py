@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch, Pairs, Points
+from eigenax.core.batch import Batch, Function, Pairs, Points
 
 
 class Twice(NamedTuple):
@@ -26,10 +26,6 @@ class Twice(NamedTuple):
     weights: Float[Array, " b"]
 
 
-Function = Callable[[Float[Array, "..."]], Float[Array, " k"]]
-"""One point in, the values of k functions out."""
-
-
 class Operator(eqx.Module):
     """A symmetric linear operator K, known by what K u is at the points of a batch.
 
@@ -39,7 +35,7 @@ class Operator(eqx.Module):
 
     acts_on: ClassVar[type[Points] | type[Pairs]] = Points
     wants_boundary: ClassVar[bool] = False
-    """Whether functions must vanish at the edge of a box for the operator to be symmetric there."""
+    """Whether functions must obey the boundary of a box for the operator to be symmetric there."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
     local: ClassVar[bool] = False

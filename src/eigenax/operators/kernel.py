@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch
+from eigenax.core.batch import Batch, Function
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.operators.base import Function, Operator, Twice, check_returns_number
+from eigenax.operators.base import Operator, Twice, check_returns_number
 
 
 class Kernel(Operator):

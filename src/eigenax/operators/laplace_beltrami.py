@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch
-from eigenax.operators.base import Function, Operator, check_reads, traced
+from eigenax.core.batch import Batch, Function
+from eigenax.operators.base import Operator, check_reads, traced
 
 Embedding = Callable[[Float[Array, " d"]], Float[Array, " m"]]
 """Parameters of a point in, its place in space out."""

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch
-from eigenax.operators.base import Function, Operator
+from eigenax.core.batch import Batch, Function
+from eigenax.operators.base import Operator
 
 Method = Literal["forward", "exact", "finite-difference"]
 

@@ -8,8 +8,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch
-from eigenax.operators.base import Function, Operator, check_returns_number
+from eigenax.core.batch import Batch, Function
+from eigenax.operators.base import Operator, check_returns_number
 
 
 class Potential(Operator):

@@ -5,8 +5,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from eigenax.core.batch import Batch, Pairs
-from eigenax.operators.base import Function, Operator, Twice
+from eigenax.core.batch import Batch, Function, Pairs
+from eigenax.operators.base import Operator, Twice
 
 
 class Slowness(Operator):

@@ -3,7 +3,7 @@
 Small solvers to compare with `SpIN`; docs/alternatives.md has the comparison. Letters as in `core/rayleigh.py`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -93,6 +93,8 @@ class Sequential(Solver):
 
     >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, rate=0.1)
     """
+
+    wants_separate: ClassVar[bool] = True
 
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     steps_per_mode: int = eqx.field(static=True)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,6 +14,9 @@ from eigenax.operators.base import Operator
 
 class Solver(eqx.Module):
     """Hyperparameters in the object, arrays in the state; a step is a pure function of state and batch."""
+
+    wants_separate: ClassVar[bool] = False
+    """Whether it is at its best with a network of its own for each function."""
 
     @abstractmethod
     def init(self, network: Any, outputs: int) -> Any:

@@ -1,6 +1,6 @@
 """Natural gradient on the residual: move the functions themselves, as well as the network can follow."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from eigenax.core.averages import moving_average
-from eigenax.core.batch import Batch, effective_share
+from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
@@ -51,7 +51,6 @@ class NaturalInfo(NamedTuple):
     radius: Float[Array, " g"]
     curvature: Float[Array, " g"]
     """The nonlinear part of the last change of u, relative to the linear one."""
-    effective_samples: Float[Array, ""]
     healthy: Bool[Array, ""]
 
 
@@ -67,6 +66,8 @@ class NaturalGradient(Solver):
     >>> NaturalGradient().momentum
     0.9
     """
+
+    wants_separate: ClassVar[bool] = True
 
     damping: float = eqx.field(static=True, default=1e-3)
     momentum: float = eqx.field(static=True, default=0.9)
@@ -102,7 +103,7 @@ class NaturalGradient(Solver):
         direction = self._solve(parameters, batch, target, state.before)
         taken = _take(parameters, state, batch, u, direction)
         healthy = jnp.isfinite(direction).all() & jnp.isfinite(now.matrix).all()
-        info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, effective_share(weights), healthy)
+        info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, healthy)
         network = parameters.network(parameters.flat + taken.step)
         return NaturalState(network, taken.step, calm, falling, values, taken.radius, state.step + 1), info
 

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
-from eigenax.core.batch import Batch, Pairs, Points
+from eigenax.core.batch import Batch, Function, Pairs, Points
 
 
 class Source(eqx.Module):
-    """Draws batches of `Points` or `Pairs`, inside the compiled training loop, as a function of a key alone."""
+    """Draws batches of `Points` or `Pairs`, inside the compiled training loop, as a function of a key."""
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
 
@@ -33,6 +33,10 @@ class Source(eqx.Module):
         The parts 0, 1, 2 … of one key fill it evenly together. Here they are independent draws, for want of better.
         """
         return self.sample(jax.random.fold_in(key, part), size)
+
+    def sample_for(self, function: Function, key: PRNGKeyArray, size: int) -> Batch:
+        """A batch for training these functions: a source may draw where they are. Here they do not matter."""
+        return self.sample(key, size)
 
 
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:

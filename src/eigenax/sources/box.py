@@ -19,8 +19,8 @@ class Box(Source):
     """The box [low, high], with points drawn uniformly from it.
 
     Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
-    what functions do at the faces of the box under a differential operator: be "zero", be "free" (a zero slope is what
-    the lowest ones then choose), or be "periodic". Functions learned on a box are
+    what functions do at the faces of the box under a differential operator: be "zero", be "free", which is to have no
+    slope there, or be "periodic". Functions learned on a box are
     orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
     >>> Box(-50.0, 50.0, dims=2).shape

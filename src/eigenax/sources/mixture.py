@@ -82,7 +82,9 @@ class Mixture(Source):
         drawn = [piece.place(uniform(key, count, piece.numbers, part * count)) for piece, count, key in pieces]
         x = jnp.concatenate(drawn)
         mixture = sum((count / size) * piece.density(x) for piece, count, _ in pieces)
-        weights = self.box.density(x) / mixture
+        uniform_density = self.box.density(x)
+        # The farthest draws of a Gaussian may lie where its density is too small for float32.
+        weights = uniform_density / jnp.where(uniform_density > 0, mixture, 1)
         inside = jnp.clip(x, jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype))
         return Points(inside, weights)
 

@@ -8,7 +8,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
+from eigenax.core.batch import effective_share
 from eigenax.core.precision import full_precision
 from eigenax.errors import DivergedError, InterruptedRun
 from eigenax.operators.base import Operator
@@ -78,8 +80,10 @@ def train(
     def step(arrays: RunState, source: Source) -> tuple[RunState, Any]:
         now: RunState = eqx.combine(arrays, static)
         key = jax.random.fold_in(jax.random.wrap_key_data(now.key), now.step)
-        solver_state, info = solver.step(operator, now.solver, source.sample(key, batch))
-        return eqx.filter(now._replace(solver=solver_state, step=now.step + 1), eqx.is_array), info
+        drawn = source.sample_for(now.solver.network, key, batch)
+        solver_state, info = solver.step(operator, now.solver, drawn)
+        after = eqx.filter(now._replace(solver=solver_state, step=now.step + 1), eqx.is_array)
+        return after, (info, effective_share(drawn.weights))
 
     def chunk(arrays: RunState, source: Source, length: int) -> tuple[RunState, Any]:
         return jax.lax.scan(lambda carry, _: step(carry, source), arrays, length=length)
@@ -95,9 +99,9 @@ def train(
                 with full_precision():
                     compiled[length] = jax.jit(chunk, static_argnums=2).lower(arrays, source, length).compile()
             compiling = time.perf_counter() - began
-            after, infos = jax.block_until_ready(compiled[length](arrays, source))
+            after, (infos, shares) = jax.block_until_ready(compiled[length](arrays, source))
             _raise_if_diverged(infos, moment)
-            reached, metrics = moment.step + length, _averaged(infos, sign)
+            reached, metrics = moment.step + length, _averaged(infos, shares, sign)
             residuals = np.asarray(metrics.get("residuals", [np.inf]))
             lowest = follow(np.asarray(after.lowest), residuals, reached)
             stopped = why_stop_training(lowest, residuals, tolerance, reached, steps, operator.local)
@@ -121,8 +125,8 @@ def train(
     return moment
 
 
-def _averaged(infos: Any, sign: float) -> dict[str, Any]:
-    fields = infos._asdict() | {"eigenvalues": sign * infos.eigenvalues}
+def _averaged(infos: Any, shares: Float[Array, " steps"], sign: float) -> dict[str, Any]:
+    fields = infos._asdict() | {"eigenvalues": sign * infos.eigenvalues, "effective_samples": shares}
     del fields["healthy"]
     return {name: np.asarray(value, np.float64).mean(0).tolist() for name, value in fields.items()}
 

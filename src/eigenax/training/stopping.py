@@ -36,9 +36,9 @@ def why_stop(
     return STALLED if stalled else ""
 
 
-PATIENCE, LEAST_PATIENCE = 0.25, 100
+PATIENCE, LEAST_PATIENCE = 0.5, 100
 """Training that goes on for this share of its steps, and this many, without a new lowest sum of residuals has
-stalled."""
+stalled. Where the learning rate decays, residuals may fall only in its second half."""
 NEW_LOW = 0.98
 
 
@@ -63,6 +63,11 @@ def why_stop_training(
     """The reason to stop training, in words, or nothing.
 
     Where K u is itself an estimate its noise is part of every residual, which then tells nothing about stalling.
+
+    >>> why_stop_training(np.array([0.5, 100.0]), np.array([0.5]), None, 700, 1000, exact=True)
+    'the residuals no longer fall'
+    >>> why_stop_training(np.array([0.5, 100.0]), np.array([0.5]), None, 600, 1000, exact=True)
+    ''
     """
     if tolerance is not None and (residuals <= tolerance).all():
         return TOLERANCE

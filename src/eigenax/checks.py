@@ -65,7 +65,8 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
             "Adaptive draws a point more than once, which only local operators allow; give the source inside it instead"
         )
     if not isinstance(solver, Solver | Galerkin | None):
-        raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}")
+        hint = ": call it" if isinstance(solver, type) else ""
+        raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}{hint}")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise TypeError(f"callbacks must be a sequence of functions, such as [print]; got {callbacks!r}")
 

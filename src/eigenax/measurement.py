@@ -14,7 +14,7 @@ from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision
 from eigenax.core.rayleigh import second_moment
-from eigenax.core.ritz import Finish, combine, lowest
+from eigenax.core.ritz import Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
@@ -151,23 +151,29 @@ def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) 
     best = min(range(len(CUTS)), key=lambda c: rotated[c].residuals.sum())
     values, rotation, standard_errors, residuals = rotated[best]
     if isinstance(network, Waves):
-        missing = _still_to_come(sigma[kept], sign * pi[kept], solutions[best].values, CUTS[best])
+        missing = _still_to_come(sigma[kept], sign * pi[kept], solutions[best].values, CUTS[best], residuals)
         standard_errors = np.hypot(standard_errors, missing)
     return RitzModes(sign * values, candidates[best] @ rotation, standard_errors, residuals)
 
 
 def _still_to_come(
-    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], values: Float[np.ndarray, " n"], cut: float
+    sigma: Float[np.ndarray, "f f"],
+    pi: Float[np.ndarray, "f f"],
+    values: Float[np.ndarray, " n"],
+    cut: float,
+    residuals: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """How far values would fall with twice as many functions or more, from how they fell from a quarter to half to all.
+    """How far values would still fall, from how they fell from a quarter to half to all functions and from residuals.
 
-    For functions that nothing trained: any part of them is like the whole.
+    For functions that nothing trained: any part of them is like the whole. Where rounding decides what functions can
+    add, the falls would promise too much.
     """
     n = len(values)
     if len(sigma) < 4 * n:
         return np.zeros(n)
     quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
-    return _next_fall(np.abs(quarter - half), np.abs(half - values))
+    last = np.abs(half - values)
+    return np.maximum(_next_fall(np.abs(quarter - half), last), np.minimum(distance_to_exact(values, residuals), last))
 
 
 def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

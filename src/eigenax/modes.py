@@ -1,5 +1,6 @@
 """The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
 
+import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,7 @@ from eigenax import serialisation
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.rayleigh import HIGHEST, second_moment
+from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import RunError
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
@@ -129,24 +131,21 @@ class Modes(eqx.Module):
         """A table; a star marks eigenvalues that may be further off than their standard errors say."""
         largest = np.abs(self.eigenvalues).max()
         rows = [
-            f"{k + 1:4d}  {_rounded(value, largest):>12s}  {error:10.1g}  {rest:8.1g}{'  *' if star else ''}"
+            f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}  {rest:8.1g}{'  *' if star else ''}"
             for k, (value, error, rest, star) in enumerate(
                 zip(self.eigenvalues, self.standard_errors, self.residuals, self.unconverged, strict=True)
             )
         ]
         notes = ["* may be further off than the error says: train for more steps"] if self.unconverged.any() else []
-        return "\n".join([f"mode  {'eigenvalue':>12s}  {'± std. err':>10s}  residual", *rows, *notes])
+        return "\n".join([f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}  residual", *rows, *notes])
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
         """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 errors.
 
-        The gap is the distance to the nearest other eigenvalue that is not within a residual of this one; where there
-        is none, the residual itself is the estimate. An unknown residual counts as not converged.
+        An unknown residual counts as not converged.
         """
-        distances = np.abs(self.eigenvalues[:, None] - self.eigenvalues)
-        gaps = np.where(distances > self.residuals[:, None], distances, np.inf).min(1)
-        distance = np.where(np.isfinite(gaps), self.residuals**2 / gaps, self.residuals)
+        distance = distance_to_exact(self.eigenvalues, self.residuals)
         return ~(distance <= np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors))
 
 
@@ -160,9 +159,14 @@ def _combination(network: Function, coefficients: Float[Array | np.ndarray, "k n
     return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
 
 
-def _rounded(value: float, largest: float) -> str:
-    """Six digits, and zero for what is zero up to rounding."""
-    return f"{value:.6g}" if abs(value) > 1e-9 * largest else "0"
+def _rounded(value: float, error: float, largest: float) -> str:
+    """One digit beyond the error, at least six, and zero for what is zero up to rounding."""
+    if abs(value) <= 1e-9 * largest:
+        return "0"
+    before_the_point = math.floor(math.log10(abs(value))) + 1
+    places = 1 - math.floor(math.log10(error)) if 0 < error < math.inf else 0
+    digits = min(max(6, before_the_point + places), 11)
+    return f"{value:.{digits}g}" if digits == 6 else f"{value:.{max(digits - before_the_point, 0)}f}"
 
 
 @eqx.filter_jit

@@ -145,8 +145,8 @@ def test_states_that_fill_the_box_are_found_above_a_narrow_well():
 def test_a_run_with_a_chosen_network_goes_on_to_the_same_bits_and_its_modes_come_back_from_a_file(tmp_path):
     def run(folder):
         return ex.solve(
-            well((1.0,)), LINE, 2, solver=ex.NaturalGradient(), steps=20, log_every=10, samples=2048, folder=folder,
-            progress=False,
+            well((1.0,)), LINE, 2, solver=ex.NaturalGradient(), steps=4, log_every=2, finish="rotate", samples=512,
+            folder=folder, progress=False,
         )  # fmt: skip
 
     whole = run(tmp_path)

@@ -30,7 +30,7 @@ X = np.random.default_rng(5).uniform(BOX.low, BOX.high, (30, 2))
 
 def whitened():
     rng = np.random.default_rng(1)
-    return Whitened(Edges(BOX), tuple(rng.normal(size=3)), tuple(map(tuple, rng.normal(size=(3, 2)))))
+    return Whitened(Edges(BOX), tuple(rng.normal(size=3).tolist()), tuple(map(tuple, rng.normal(size=(3, 2)).tolist())))
 
 
 def smooth():

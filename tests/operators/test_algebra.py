@@ -144,7 +144,13 @@ def test_operators_on_different_samples_cannot_be_added_and_both_are_named():
 
 
 @pytest.mark.usefixtures("as_user")
-@pytest.mark.parametrize("stranger", ["potential", 1.0, None, [1.0], np.ones(2), jnp.ones(2), jnp.sum])
+def test_a_function_in_the_place_of_a_potential_is_told_what_to_be():
+    with pytest.raises(TypeError, match=r"a function is not an operator: give Potential\(function\) in its place"):
+        a + jnp.sum
+
+
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize("stranger", ["potential", 1.0, None, [1.0], np.ones(2), jnp.ones(2)])
 def test_strangers_are_neither_added_nor_subtracted(stranger):
     for act in (lambda: a + stranger, lambda: stranger + a, lambda: a - stranger, lambda: stranger - a):
         with pytest.raises(

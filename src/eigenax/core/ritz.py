@@ -127,3 +127,17 @@ def _ordered(matrix: Float[np.ndarray, "g g"], n: int) -> Float[np.ndarray, "g _
 
 def _symmetric(matrix: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
     return (matrix + matrix.T) / 2
+
+
+def distance_to_exact(values: Float[np.ndarray, " n"], residuals: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Residual²/gap, an estimate of how far each value is from an exact eigenvalue.
+
+    The gap is the distance to the nearest other value that is not within a residual of this one; where there is none,
+    the residual itself is the estimate.
+
+    >>> distance_to_exact(np.array([1.0, 3.0]), np.array([0.2, 0.1])).round(3)
+    array([0.02 , 0.005])
+    """
+    distances = np.abs(values[:, None] - values)
+    gaps = np.where(distances > residuals[:, None], distances, np.inf).min(1)
+    return np.where(np.isfinite(gaps), residuals**2 / gaps, residuals)

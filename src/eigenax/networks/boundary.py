@@ -40,7 +40,7 @@ class BoxFactor(eqx.Module):
 
 
 class Edges(eqx.Module):
-    """Coordinates of a box in which any smooth function obeys its boundary, but for the zeros of `factor`.
+    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `Walls` give.
 
     With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(2πt) and sin(2πt)
     where it is periodic; x itself where functions are zero.

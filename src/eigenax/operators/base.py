@@ -66,6 +66,8 @@ class Operator(eqx.Module):
         """Look at user-supplied parts on a few samples, and raise `ValueError` naming what is wrong."""
 
     def __add__(self, other: "Operator") -> "Operator":
+        if callable(other):
+            raise TypeError("a function is not an operator: give Potential(function) in its place")
         if not isinstance(other, Operator):
             return NotImplemented
         return LinearCombination((*self.terms(), *other.terms()))

@@ -73,12 +73,8 @@ def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     finish(start("run", name, *SHORT[name], "--out", whole))
 
-    def lines():
-        return (broken / "metrics.jsonl").read_text().count("\n") if (broken / "metrics.jsonl").exists() else 0
-
     moments = {
         "the first checkpoint is there": lambda: any(broken.glob("checkpoints/step-*.safetensors")),
-        "training is under way": lambda: lines() > 20,
         "the modes are written": (broken / "modes.safetensors").exists,
     }
     if name != "hydrogen":  # rounds are few, and each is done again

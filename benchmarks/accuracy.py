@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from compiler import Compiler
 from jaxtyping import Float
 
 import eigenax as ex
@@ -72,18 +73,6 @@ class Run(NamedTuple):
     """The largest error of a mode in units of its own standard error."""
     seconds: float
     compiling: float
-
-
-class Compiler:
-    """Adds up what jax says it spends on tracing and compiling."""
-
-    def __init__(self):
-        self.seconds = 0.0
-        jax.monitoring.register_event_duration_secs_listener(self._listen)
-
-    def _listen(self, event: str, duration_secs: float, **_: Any) -> None:
-        if event.startswith("/jax/core/compile/"):
-            self.seconds += duration_secs
 
 
 def solve(problem: Problem, seed: int, compiler: Compiler) -> Run:

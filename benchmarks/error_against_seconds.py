@@ -21,6 +21,7 @@ import numpy as np
 import optax
 import scipy.sparse
 import scipy.sparse.linalg
+from compiler import Compiler
 from jaxtyping import Float
 
 import eigenax as ex
@@ -142,19 +143,14 @@ def named(problem: Problem) -> str:
     return f"{problem.dims} dimensions"
 
 
-COMPILING = [0.0]
+COMPILER = Compiler()
 
 
 def timed(call: Any) -> tuple[float, Any]:
     """Seconds without what the compiler took, and the result."""
-    before, began = COMPILING[0], time.perf_counter()
+    before, began = COMPILER.seconds, time.perf_counter()
     result = call()
-    return time.perf_counter() - began - (COMPILING[0] - before), result
-
-
-def listen(event: str, duration_secs: float, **_: Any) -> None:
-    if event.startswith("/jax/core/compile/"):
-        COMPILING[0] += duration_secs
+    return time.perf_counter() - began - (COMPILER.seconds - before), result
 
 
 def draw(points: list[Point], machine: str) -> None:
@@ -175,7 +171,6 @@ def draw(points: list[Point], machine: str) -> None:
 
 
 def main() -> None:
-    jax.monitoring.register_event_duration_secs_listener(listen)
     device = jax.devices()[0]
     machine = f"{device.device_kind}, {os.cpu_count()} cores, jax {jax.__version__}, seed {SEED}"
     lines = [f"python benchmarks/error_against_seconds.py: {machine}", ""]

@@ -29,7 +29,7 @@ from eigenax.galerkin.cloud import source_around
 from eigenax.galerkin.rounds import Problem, first_cloud, run_rounds
 from eigenax.galerkin.rounds import start as start_rounds
 from eigenax.galerkin.trainable import network_around
-from eigenax.measurement import measure
+from eigenax.measurement import FRESH, measure
 from eigenax.modes import Modes, Which
 from eigenax.networks.base import in_precision
 from eigenax.networks.default import default_network
@@ -115,7 +115,7 @@ def solve(
         n=n,
         which=which,
         finish=finish,
-        samples=samples or 2**17,
+        samples=samples or FRESH,
         seed=seed,
         steps=last.step,
         stopped=last.stopped,
@@ -227,10 +227,11 @@ def chosen(
 ) -> tuple[Source, Any]:
     """Where to draw points, and a network to train on them, for those who give none: walkers tell where states are."""
     separate, key = solver is not None and solver.wants_separate, network_key(seed)
-    box = box_of(plain(source))
+    domain = plain(source)
+    box = box_of(domain)
     with counting_in(precision, at_least=True):
         if box is None or not operator.wants_boundary:
-            return source, default_network(operator, plain(source), n, which, key, separate)
+            return source, default_network(operator, domain, n, which, key, separate)
         cloud, singularities = first_cloud(operator, box, which, seed), operator.singularities()
         network = network_around(cloud, box, singularities, n, key, separate)
         return source_around(cloud, source, singularities), network

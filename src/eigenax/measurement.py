@@ -25,6 +25,8 @@ from eigenax.sources.adaptive import plain
 from eigenax.sources.base import Source
 from eigenax.sources.surface import is_place
 
+FRESH = 2**17
+"""Points that what was trained is measured on."""
 POINTS_PER_FUNCTION = 64
 """A Rayleigh–Ritz step over f functions takes so many times f points at least."""
 LEAST_POINTS = 100
@@ -42,7 +44,7 @@ def measure(
     n: int | None = None,
     which: Which = "smallest",
     finish: Finish = "rotate",
-    samples: int = 2**17,
+    samples: int = FRESH,
     seed: int = 0,
     steps: int = 0,
     stopped: str = "",

@@ -32,6 +32,17 @@ def independent(key: PRNGKeyArray, size: int, numbers: int, start: int | Int[Arr
     return jax.random.uniform(key, (size, numbers), minval=jnp.finfo(jnp.zeros(()).dtype).tiny)
 
 
+def drawn_in_proportion(key: PRNGKeyArray, weights: Float[Array, " b"], size: int) -> Int[Array, " n"]:
+    """Indices in proportion to weights, at evenly spaced places of their sum, from a random start.
+
+    >>> drawn_in_proportion(jax.random.key(0), jnp.array([0.0, 1.0, 3.0]), 4)
+    Array([1, 2, 2, 2], dtype=int32)
+    """
+    sums = jnp.cumsum(weights)
+    places = (jnp.arange(size) + jax.random.uniform(key, dtype=weights.dtype)) / size
+    return jnp.searchsorted(sums / sums[-1], places).clip(0, len(sums) - 1)
+
+
 def _powers(numbers: int) -> Float[np.ndarray, " m"]:
     root = 2.0
     for _ in range(64):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from eigenax.training.loop import Moment
 
 RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
-FRESH = 2**17
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +161,7 @@ class TrainedAtom(Physics, abc.ABC):
     def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Moment]":
         """Train in a folder, then measure with exact derivatives on the mixture."""
         from eigenax.assemble import fit
-        from eigenax.measurement import measure
+        from eigenax.measurement import FRESH, measure
 
         last = fit(
             self.hamiltonian(self.laplacian),
@@ -225,6 +224,7 @@ class TrainedAtom(Physics, abc.ABC):
             relative_errors,
             subspace_distance,
         )
+        from eigenax.measurement import FRESH
         from eigenax.samples import FreshSamples
 
         energies = exact.energies(self.n)

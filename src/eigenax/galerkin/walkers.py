@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
+from eigenax.core.lattice import drawn_in_proportion
 from eigenax.operators.base import Operator
 from eigenax.sources.box import Box
 
@@ -48,7 +49,7 @@ def walk(
         potential = jnp.maximum(potential, lowest)
         longest = jnp.min((0.2 * jnp.asarray(box.half_width, x.dtype)) ** 2 / (2 * diffusion))
         time = jnp.minimum(fineness / jnp.maximum(middle - low, jnp.finfo(x.dtype).tiny), longest)
-        chosen = _draw(for_draw, -time * (potential - lowest))
+        chosen = drawn_in_proportion(for_draw, jnp.exp(-time * (potential - lowest)), len(x))
         moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * jax.random.normal(for_move, x.shape, x.dtype)
         return (_at_edges(box, moved, x[chosen]), ancestors[chosen]), None
 
@@ -75,13 +76,6 @@ def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
     potential = ku[:, 0]
     diffusion = jnp.mean(potential[:, None] * u[:, 1:] - ku[:, 1:], 0)
     return Motion(potential, jnp.maximum(diffusion, jnp.finfo(x.dtype).tiny))
-
-
-def _draw(key: PRNGKeyArray, log_weights: Float[Array, " b"]) -> Array:
-    """As many indices as weights, in proportion to them, at evenly spaced places of their sum."""
-    sums = jnp.cumsum(jnp.exp(log_weights))
-    places = (jnp.arange(len(sums)) + jax.random.uniform(key)) / len(sums)
-    return jnp.searchsorted(sums / sums[-1], places).clip(0, len(sums) - 1)
 
 
 def _at_edges(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -> Float[Array, "b d"]:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Batch, Function, Points
+from eigenax.core.lattice import drawn_in_proportion
 from eigenax.sources.base import Source
 
 ANYWHERE = 0.5
@@ -55,9 +56,7 @@ class Adaptive(Source):
         drawn = self.source.sample(drawing, self.candidates * size)
         x, weights = drawn.x, drawn.weights
         share = _shares(jax.vmap(function)(x), weights)
-        # Every 1/size of the cumulated shares takes a point, from a random start.
-        ticks = (jnp.arange(size) + jax.random.uniform(choosing, dtype=share.dtype)) / size
-        chosen = jnp.minimum(jnp.searchsorted(jnp.cumsum(share), ticks), len(share) - 1)
+        chosen = drawn_in_proportion(choosing, share, size)
         return Points(x[chosen], weights[chosen] / (len(share) * share[chosen]))
 
 

@@ -75,20 +75,7 @@ def train(
     Raises `DivergedError`, which keeps the last good moment, and `InterruptedRun` on Ctrl-C.
     """
     arrays, static = eqx.partition(state, eqx.is_array)
-
-    @jax.jit
-    def step(arrays: RunState, source: Source) -> tuple[RunState, Any]:
-        now: RunState = eqx.combine(arrays, static)
-        key = jax.random.fold_in(jax.random.wrap_key_data(now.key), now.step)
-        drawn = source.sample_for(now.solver.network, key, batch)
-        solver_state, info = solver.step(operator, now.solver, drawn)
-        after = eqx.filter(now._replace(solver=solver_state, step=now.step + 1), eqx.is_array)
-        return after, (info, effective_share(drawn.weights))
-
-    def chunk(arrays: RunState, source: Source, length: int) -> tuple[RunState, Any]:
-        return jax.lax.scan(lambda carry, _: step(carry, source), arrays, length=length)
-
-    compiled = {}
+    chunk, compiled = _chunk(solver, operator, static, batch), {}
     moment = Moment(int(state.step), steps, seconds, compile_seconds, {}, state, REASONS[int(state.ended)])
     for callback in callbacks:
         callback(moment)
@@ -123,6 +110,24 @@ def train(
             if interrupt.requested:
                 raise InterruptedRun(f"stopped at step {moment.step} of {steps}", moment)
     return moment
+
+
+def _chunk(solver: Solver, operator: Operator, static: RunState, batch: int) -> Callable[..., tuple[RunState, Any]]:
+    """Several steps of the arrays of a state, as one function to compile."""
+
+    @jax.jit
+    def step(arrays: RunState, source: Source) -> tuple[RunState, Any]:
+        now: RunState = eqx.combine(arrays, static)
+        key = jax.random.fold_in(jax.random.wrap_key_data(now.key), now.step)
+        drawn = source.sample_for(now.solver.network, key, batch)
+        solver_state, info = solver.step(operator, now.solver, drawn)
+        after = eqx.filter(now._replace(solver=solver_state, step=now.step + 1), eqx.is_array)
+        return after, (info, effective_share(drawn.weights))
+
+    def chunk(arrays: RunState, source: Source, length: int) -> tuple[RunState, Any]:
+        return jax.lax.scan(lambda carry, _: step(carry, source), arrays, length=length)
+
+    return chunk
 
 
 def _averaged(infos: Any, shares: Float[Array, " steps"], sign: float) -> dict[str, Any]:

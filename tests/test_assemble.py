@@ -39,6 +39,7 @@ def test_a_number_added_to_the_operator_is_added_to_the_eigenvalues():
 
 
 @pytest.mark.usefixtures("as_user")
+@pytest.mark.slow
 def test_counts_may_be_of_any_whole_type(tmp_path):
     counts = {"n": np.int64(2), "steps": np.int32(3), "seed": np.uint8(1), "batch": np.int64(32)}
     modes = ex.solve(oscillator(), ex.Box(-6, 6), **counts, samples=512, folder=tmp_path / "run", progress=False)

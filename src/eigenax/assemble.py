@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -268,11 +269,15 @@ def _moments_of_place(x: Array) -> Array:
 
 def _probe(operator: Operator, source: Source, network: Any) -> list[float]:
     """A few numbers that another operator, source or network would change: K u of the untrained network."""
-    batch = source.sample(jax.random.key(0), 8)
-    with full_precision():
+
+    @eqx.filter_jit
+    def numbers(operator: Operator, source: Source, network: Any) -> Array:
+        batch = source.sample(jax.random.key(0), 8)
         u = jax.vmap(network)(batch.x)
-        ku = operator.apply(network, batch, u)
-    return np.asarray(batch.weights @ ku, float).tolist()
+        return batch.weights @ operator.apply(network, batch, u)
+
+    with full_precision():
+        return np.asarray(numbers(operator, source, network), float).tolist()
 
 
 def network_key(seed: int) -> jax.Array:

@@ -92,7 +92,8 @@ def check_bounded(operator: Operator, which: str) -> None:
 
 def draw(source: Source) -> Batch:
     """A few points, refused if the source returns something else."""
-    drawn = source.sample(jax.random.key(0), 256)
+    # Compiled: a GPU would compile every small step of it by itself otherwise.
+    drawn = eqx.filter_jit(lambda source, key: source.sample(key, 256))(source, jax.random.key(0))
     if not isinstance(drawn, source.draws):
         raise TypeError(
             f"{type(source).__name__}.sample must return {source.draws.__name__}(x, …); it returned "

@@ -1,5 +1,6 @@
 """The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from os import PathLike
@@ -66,6 +67,13 @@ class Modes(eqx.Module):
     def n(self) -> int:
         """How many there are."""
         return len(self.eigenvalues)
+
+    def __getitem__(self, chosen: slice) -> "Modes":
+        """Some of them, in order: `modes[1:]` leaves out the first one, such as a constant."""
+        if not isinstance(chosen, slice):
+            raise TypeError(f"modes are chosen by a slice such as modes[1:4]; got {chosen!r}")
+        fields = {name: getattr(self, name)[chosen] for name in ("eigenvalues", "standard_errors", "residuals")}
+        return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Float[Array, " n"]:
         """All functions at one point."""

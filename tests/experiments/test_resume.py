@@ -68,7 +68,7 @@ def contents(folder):
     return found
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", ["hydrogen", pytest.param("oscillator", marks=pytest.mark.slow)])
 def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     finish(start("run", name, *SHORT[name], "--out", whole))

@@ -82,11 +82,18 @@ def test_what_does_not_say_is_its_own_hidden_layer():
     def function(x):
         return x
 
-    conv = eqx.filter_eval_shape(lambda key: ex.Conv((1, 8, 8), 2, channels=(3,), width=8, key=key), KEY)
     assert hidden_layer(function) is function
-    assert hidden_layer(conv) is conv
     inputs = ex.ScaledInputs((0.0,), (1.0,))
     assert hidden_layer(ex.OnInputs(inputs, function)).network is function
+
+
+def test_the_outputs_of_a_convolution_are_combinations_of_its_last_hidden_layer():
+    conv = ex.Conv((1, 8, 8), 2, channels=(3,), width=8, sparsity="none", key=KEY)
+    image = jax.random.normal(jax.random.key(1), (1, 8, 8))
+    hidden = hidden_layer(conv)(image)
+    assert hidden.shape == (9,)
+    combinations = jnp.concatenate([conv.weights[1], conv.biases[1][:, None]], 1)
+    np.testing.assert_allclose(conv(image), combinations @ hidden, rtol=1e-5)
 
 
 def test_hidden_layers_share_what_their_networks_share():

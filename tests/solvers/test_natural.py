@@ -91,7 +91,14 @@ def test_it_finds_the_slowest_feature_of_a_series():
     series = np.stack([slow + fast, fast], 1)
     network = ex.WithConstant(ex.Separate(2, 1, key=ex.network_key(0)))
     modes = ex.solve(
-        ex.Slowness(), ex.Clips(series), n=2, network=network, solver=ex.NaturalGradient(), steps=100, progress=False
+        ex.Slowness(),
+        ex.Clips(series),
+        n=2,
+        network=network,
+        solver=ex.NaturalGradient(),
+        steps=100,
+        samples=4096,
+        progress=False,
     )
     found = np.asarray(modes(series))[:, 1]
     assert modes.eigenvalues[0] == pytest.approx(0, abs=1e-6)

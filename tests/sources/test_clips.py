@@ -64,7 +64,7 @@ def test_a_clip_has_at_least_one_pair(length):
 
 @pytest.mark.parametrize(("series", "shape"), [(TIME[:9], r"\(9, 2\)"), (TIME[:, 0], r"\(30,\)")])
 def test_a_series_must_hold_a_clip(series, shape):
-    with pytest.raises(ValueError, match=rf"at least length = 10 points; got shape {shape}"):
+    with pytest.raises(ValueError, match=rf"at least 10 rows, for length = 10 points; got shape {shape}"):
         ex.Clips(series, length=10)
 
 
@@ -78,3 +78,103 @@ def test_a_series_must_be_finite(bad):
 def test_length_must_be_a_whole_number():
     with pytest.raises(ValueError, match="length must be a whole number"):
         ex.Clips(np.ones((30, 2)), length=2.5)
+
+
+def numbered(rows, first=0):
+    return np.arange(first, first + rows, dtype=np.float32)[:, None]
+
+
+def test_pairs_never_cross_the_end_of_an_episode():
+    pairs = sample(ex.Clips([numbered(12), numbered(30, 100), numbered(11, 200)], length=10, frames=2), 500)
+    values = np.asarray(pairs.x)
+    np.testing.assert_array_equal(values[:, 1] - values[:, 0], 1)
+    np.testing.assert_array_equal(values[pairs.second, 0] - values[pairs.first, 0], 1)
+    starts = values.reshape(500, 10, 2)[:, 0, 0]
+    assert set(starts.tolist()) == {0, 1, *range(100, 120), 200}
+
+
+def test_every_clip_of_every_episode_is_as_likely():
+    starts = np.asarray(sample(ex.Clips([numbered(6), numbered(14, 50)], length=5), 6000).x[::5, 0])
+    counts = np.unique(starts, return_counts=True)[1]
+    assert len(counts) == 2 + 10
+    np.testing.assert_allclose(counts, 500, atol=4.5 * np.sqrt(500))
+
+
+def test_frames_join_the_channels_of_images():
+    images = np.arange(8 * 3 * 2 * 2, dtype=np.uint8).reshape(8, 3, 2, 2)
+    source = ex.Clips(images, length=3, frames=2)
+    assert source.shape == (6, 2, 2)
+    assert source.rows.data.dtype == np.uint8
+    x = np.asarray(sample(source, 1).x)
+    start = np.flatnonzero(images[:, 0, 0, 0] == x[0, 0, 0, 0])[0]
+    for point in range(3):
+        np.testing.assert_array_equal(x[point], np.concatenate(images[start + point : start + point + 2]))
+
+
+def test_a_view_turns_rows_into_what_is_seen():
+    source = ex.Clips(numbered(20), length=4, frames=2, view=lambda row: row[0] * jnp.ones((3, 5)))
+    assert source.shape == (2, 3, 5)
+    x = np.asarray(sample(source, 2).x)
+    np.testing.assert_array_equal(x[:, 1] - x[:, 0], 1)
+
+
+def test_files_that_are_mapped_give_the_batches_of_arrays_in_memory(tmp_path):
+    parts = [
+        np.random.default_rng(n).integers(0, 255, (rows, 4, 4)).astype(np.uint8) for n, rows in enumerate((20, 33))
+    ]
+    for number, part in enumerate(parts):
+        np.save(tmp_path / f"{number}.npy", part)
+    mapped = [np.load(tmp_path / f"{number}.npy", mmap_mode="r") for number in range(2)]
+    held, read = ex.Clips(parts, 6, frames=2), ex.Clips(mapped, 6, frames=2)
+    assert not jax.tree.leaves(read.rows), "a mapped file must not be in the memory of the device"
+    for got, expected in zip(sample(read, 40), sample(held, 40), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_file_larger_than_what_is_free_is_only_read_where_it_is_drawn(tmp_path):
+    rows = 2**40 // 4096  # a terabyte of frames, none of which is on the disk
+    sparse = np.lib.format.open_memmap(tmp_path / "huge.npy", "w+", np.uint8, (rows, 64, 64))
+    sparse[-1] = 255
+    pairs = sample(ex.Clips(np.load(tmp_path / "huge.npy", mmap_mode="r"), 10, frames=2), 24)
+    assert pairs.x.shape == (240, 2, 64, 64)
+    assert float(pairs.x.max()) == 0
+
+
+def test_slowness_is_trained_on_mapped_files(tmp_path):
+    t = np.arange(3000)
+    series = np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1).astype(np.float32)
+    np.save(tmp_path / "series.npy", series)
+    source = ex.Clips(np.load(tmp_path / "series.npy", mmap_mode="r"))
+    slow = ex.solve(ex.Slowness(), source, n=2, steps=200, samples=512, progress=False)
+    assert abs(np.corrcoef(np.asarray(slow(series))[:, 1], np.sin(t / 40))[0, 1]) > 0.99
+
+
+def test_mapped_files_of_any_kind_of_number_are_read(tmp_path):
+    for number, kind in enumerate((np.float64, np.int64, ">f4", np.bool_)):
+        np.save(tmp_path / f"{number}.npy", (np.arange(40).reshape(20, 2) % 2).astype(kind))
+    mapped = [np.load(tmp_path / f"{number}.npy", mmap_mode="r") for number in range(4)]
+    for part in (*([one] for one in mapped), mapped, [mapped[0], np.ones((20, 2), np.uint8)]):
+        x = np.asarray(sample(ex.Clips(part, 4), 50).x)
+        assert set(np.unique(x)) <= {0.0, 1.0}
+        assert x.max() == 1
+
+
+def test_mapped_files_must_be_finite(tmp_path):
+    series = np.ones((100, 2), np.float32)
+    series[70, 1] = np.nan
+    np.save(tmp_path / "series.npy", series)
+    with pytest.raises(ValueError, match="series 0 contains NaN or infinity"):
+        ex.Clips(np.load(tmp_path / "series.npy", mmap_mode="r"))
+
+
+@pytest.mark.parametrize(
+    ("series", "said"),
+    [
+        ([], "empty list"),
+        ([np.ones((30, 2)), np.ones((30, 3))], r"episode 0 has \(2,\) and episode 1 has \(3,\)"),
+        ([np.ones((30, 2)), np.ones((5, 2))], "episode 1 must be an array .* of at least 10 rows"),
+    ],
+)
+def test_episodes_must_be_alike_and_long_enough(series, said):
+    with pytest.raises(ValueError, match=said):
+        ex.Clips(series)

@@ -1,4 +1,4 @@
-"""`eigenax`: list, run, solve, resume, report. Heavy imports wait until a command needs them."""
+"""`eigenax`: list, run, solve, slow, resume, report. Heavy imports wait until a command needs them."""
 
 import contextlib
 import dataclasses
@@ -24,6 +24,7 @@ eigenax: ordered eigenfunctions of linear operators, learned from samples.
   eigenax list                  the experiments and their presets
   eigenax run NAME [settings]   run one; `eigenax run NAME --help` shows its settings
   eigenax solve [settings]      −∇² + V for a potential V of your own; `eigenax solve --help`
+  eigenax slow FILES [settings] slow features of videos or series of your own; `eigenax slow --help`
   eigenax resume DIR            go on with an interrupted run
   eigenax report DIR            draw the page of a finished run again
 """
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
-    commands = {"list": _list, "run": _run, "solve": _solve, "resume": _resume, "report": _report}
+    commands = {"list": _list, "run": _run, "solve": _solve, "slow": _slow, "resume": _resume, "report": _report}
     if command in {"-h", "--help"}:
         print(OVERVIEW, end="")
     elif command == "--version":
@@ -103,6 +104,10 @@ def _run(words: list[str]) -> int:
 
 def _solve(words: list[str]) -> int:
     return _begin("solve", words or ["--help"], EVERY)
+
+
+def _slow(words: list[str]) -> int:
+    return _begin("slow", words or ["--help"], EVERY)
 
 
 def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:

@@ -9,8 +9,8 @@ from eigenax.report.digits import decimals, rounded
 
 
 def print_table(result: dict[str, Any]) -> None:
-    """Learned ± standard error, and exact values with relative errors where they are known."""
-    exact, errors = result.get("exact"), result.get("relative_errors")
+    """Learned ± standard error, exact values with relative errors where they are known, and what else there is."""
+    exact, errors, more = result.get("exact"), result.get("relative_errors"), result.get("columns", {})
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
         "mode",
@@ -18,6 +18,7 @@ def print_table(result: dict[str, Any]) -> None:
         "± std. error",
         "residual",
         *(("exact", "relative error") if exact is not None else ()),
+        *more,
     ):
         table.add_column(column, justify="right", no_wrap=True)
     digits = decimals(result["standard_errors"])
@@ -26,7 +27,7 @@ def print_table(result: dict[str, Any]) -> None:
         row = [str(k + 1), rounded(value, digits), f"{error:.1g}", "" if rest is None else f"{rest:.1g}"]
         if exact is not None and errors is not None:
             row += [rounded(exact[k], digits), f"{errors[k]:.1e}"]
-        table.add_row(*row)
+        table.add_row(*row, *("–" if values[k] is None else f"{values[k]:.3g}" for values in more.values()))
     console = Console()
     console.print(table)
     if result.get("mean_relative_error") is not None:

@@ -15,9 +15,13 @@ EXPERIMENTS = {
     "double-well": "eigenax.experiments.double_well:DoubleWell",
     "sphere": "eigenax.experiments.sphere:Sphere",
     "torus": "eigenax.experiments.torus:Torus",
+    "bouncing-balls": "eigenax.experiments.bouncing_balls:BouncingBalls",
 }
 """What `eigenax run` knows."""
-EVERY = EXPERIMENTS | {"solve": "eigenax.experiments.user_potential:UserPotential"}
+EVERY = EXPERIMENTS | {
+    "solve": "eigenax.experiments.user_potential:UserPotential",
+    "slow": "eigenax.experiments.user_video:UserVideo",
+}
 """What a folder may hold a run of."""
 
 

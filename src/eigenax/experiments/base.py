@@ -34,6 +34,8 @@ class Experiment(abc.ABC):
     summary: ClassVar[str]
     command: ClassVar[tuple[str, ...]]
     """The words after `eigenax` that run it, before its settings."""
+    positional: ClassVar[tuple[str, ...]] = ()
+    """Settings that are given without a flag."""
     presets: ClassVar[dict[str, dict[str, Any]]]
 
     n: int = 9

@@ -53,6 +53,25 @@ def in_precision(network: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.astype(usual) if eqx.is_inexact_array(leaf) else leaf, network)
 
 
+class HiddenLayer(Network):
+    """The last hidden layer of a network, or of many, and a constant: what its outputs are combinations of.
+
+    The network says what that is with a method `last_hidden`.
+    """
+
+    network: Any
+
+    @property
+    def separate(self) -> bool:
+        """As the network."""
+        return self.network.separate
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " f"]:
+        """All of them at one point."""
+        values = self.network.last_hidden(x)
+        return jnp.concatenate([values, jnp.ones(1, values.dtype)])
+
+
 class OnInputs(Network):
     """A network fed with features of the point: network(inputs(x))."""
 

@@ -1,11 +1,14 @@
 """Convolutions for images."""
 
+import itertools
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.networks.base import ACTIVATIONS, Activation, Network
+from eigenax.networks.base import ACTIVATIONS, Activation, HiddenLayer, Network
 from eigenax.networks.block_sparse import Sparsity, initial_weights, mask
 
 
@@ -64,17 +67,28 @@ class Conv(Network):
         """The first layers are shared."""
         return False
 
-    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, " k"]:
-        """U at one image."""
+    def last_hidden(self, x: Float[Array, "c h w"]) -> Float[Array, " width"]:
+        """The values of the last hidden layer at one image."""
         act, layers = ACTIVATIONS[self.activation], len(self.kernels) + 2
         outputs = self.weights[1].shape[0]
+        x = x.astype(self.kernels[0].dtype)  # convolutions do not mix precisions
         for layer, (kernel, bias) in enumerate(zip(self.kernels, self.kernel_biases, strict=True), start=1):
             allowed = mask(layer, layers, kernel.shape[1], kernel.shape[0], outputs, self.sparsity)
             x = _convolve(x, kernel * allowed[:, :, None, None], self.stride)
             x = act(x + bias[:, None, None])
-        masks = self._dense_masks(x.shape[0], x.shape[1] * x.shape[2], self.weights[0].shape[0], outputs)
-        hidden = act((self.weights[0] * masks[0]) @ x.ravel() + self.biases[0])
-        return (self.weights[1] * masks[1]) @ hidden + self.biases[1]
+        allowed, _ = self._dense_masks(x.shape[0], x.shape[1] * x.shape[2], self.weights[0].shape[0], outputs)
+        return act((self.weights[0] * allowed) @ x.ravel() + self.biases[0])
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, " k"]:
+        """U at one image."""
+        outputs, width = self.weights[1].shape
+        layers = len(self.kernels) + 2
+        allowed = mask(layers, layers, width, outputs, outputs, self.sparsity)
+        return (self.weights[1] * allowed) @ self.last_hidden(x) + self.biases[1]
+
+    def hidden(self) -> HiddenLayer:
+        """The last hidden layer as functions of their own."""
+        return HiddenLayer(self)
 
     def _dense_masks(self, maps: int, pixels: int, width: int, outputs: int) -> tuple:
         layers = len(self.kernels) + 2
@@ -89,4 +103,28 @@ def _after(size: int, stride: int, times: int) -> int:
 
 
 def _convolve(x: Float[Array, "c h w"], kernel: Float[Array, "o c kh kw"], stride: int) -> Float[Array, "o h2 w2"]:
-    return jax.lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME")[0]
+    """A convolution that keeps the size but for the stride, in the way that is fastest where it runs.
+
+    Inside a loop, compiled convolutions are ten times slower on a processor than products of matrices.
+    """
+    return jax.lax.platform_dependent(
+        x, kernel, cpu=partial(_by_products, stride=stride), default=partial(_by_convolution, stride=stride)
+    )
+
+
+def _by_convolution(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
+    # Pixels have few digits: what a GPU does fastest is good enough for them, whatever the rest of a step asks for.
+    precision = jax.lax.Precision.DEFAULT
+    return jax.lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME", precision=precision)[0]
+
+
+def _by_products(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
+    outputs, _, *sizes = kernel.shape
+    counts = [_after(size, stride, 1) for size in x.shape[1:]]
+    spans = [(count - 1) * stride + 1 for count in counts]
+    missing = [max(span + k - 1 - size, 0) for span, k, size in zip(spans, sizes, x.shape[1:], strict=True)]
+    pixels = jnp.pad(x.transpose(1, 2, 0), (*((m // 2, m - m // 2) for m in missing), (0, 0)))
+    places = itertools.product(*map(range, sizes))
+    seen = [pixels[i : i + spans[0] : stride, j : j + spans[1] : stride] for i, j in places]
+    products = jnp.concatenate(seen, -1) @ kernel.transpose(2, 3, 1, 0).reshape(-1, outputs)
+    return products.transpose(2, 0, 1)

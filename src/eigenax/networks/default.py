@@ -6,7 +6,7 @@ from jaxtyping import Float, PRNGKeyArray
 
 from eigenax.networks.base import Network, OnInputs, WithConstant
 from eigenax.networks.conv import Conv
-from eigenax.networks.features import ScaledInputs
+from eigenax.networks.features import ScaledInputs, ScaledPixels
 from eigenax.networks.mlp import MLP, Separate
 from eigenax.operators.base import Operator
 from eigenax.sources.base import Source
@@ -34,11 +34,16 @@ def default_network(
             f"a differential operator needs functions that vanish at the edge of the domain, and "
             f"{type(source).__name__} names no edge; draw from a Box, or give a network that vanishes where it must"
         )
-    if len(source.shape) == 3:
-        network: Network = Conv(source.shape, learned, key=key)
-    else:
-        network = _perceptron(source, learned, key, separate)
+    network = _perceptron(source, learned, key, separate) if len(source.shape) == 1 else _images(source, learned, key)
     return WithConstant(network) if constant else network
+
+
+def _images(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
+    """A convolution of pixels that have mean zero and standard deviation one."""
+    pixels = np.asarray(source.sample(jax.random.key(0), 64).x, np.float64)
+    inputs = ScaledPixels(float(pixels.mean()), float(pixels.std()) or 1.0)
+    channels, height, width = source.shape
+    return OnInputs(inputs, Conv((channels, height, width), outputs, activation="silu", sparsity="none", key=key))
 
 
 def _perceptron(source: Source, outputs: int, key: PRNGKeyArray, separate: bool) -> Network:

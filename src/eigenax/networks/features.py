@@ -23,6 +23,21 @@ class ScaledInputs(eqx.Module):
         return (x - jnp.asarray(self.centre, x.dtype)) / jnp.asarray(self.scale, x.dtype)
 
 
+class ScaledPixels(eqx.Module):
+    """(x − centre) / scale with the same numbers for every pixel.
+
+    >>> ScaledPixels(128.0, 64.0)(jnp.full((1, 1, 1), 255.0)).item()
+    1.984375
+    """
+
+    centre: float = eqx.field(static=True)
+    scale: float = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "c h w"]:
+        """The pixels of one image."""
+        return (x - self.centre) / self.scale
+
+
 class Whitened(eqx.Module):
     """(coordinates(x) − mean) @ matrix: coordinates in which states are of size one in every direction.
 

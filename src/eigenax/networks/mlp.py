@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.networks.base import ACTIVATIONS, Activation, Network
+from eigenax.networks.base import ACTIVATIONS, Activation, HiddenLayer, Network
 from eigenax.networks.block_sparse import Sparsity, initial_weights, masks
 
 
@@ -61,28 +61,12 @@ class MLP(Network):
         """U at one point."""
         return (self.weights[-1] * self._masks()[-1]) @ self.last_hidden(x) + self.biases[-1]
 
-    def hidden(self) -> "HiddenLayer":
+    def hidden(self) -> HiddenLayer:
         """The last hidden layer as functions of their own."""
         return HiddenLayer(self)
 
     def _masks(self) -> list[Any]:
         return masks([self.weights[0].shape[1], *(w.shape[0] for w in self.weights)], self.sparsity)
-
-
-class HiddenLayer(Network):
-    """The last hidden layer of a perceptron, or of many, and a constant: what its outputs are combinations of."""
-
-    network: "MLP | Separate"
-
-    @property
-    def separate(self) -> bool:
-        """As the network."""
-        return self.network.separate
-
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
-        """All of them at one point."""
-        values = self.network.last_hidden(x)
-        return jnp.concatenate([values, jnp.ones(1, values.dtype)])
 
 
 class Separate(Network):

@@ -39,11 +39,12 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
 
 def command(experiment: "Experiment") -> str:
     """The command that repeats a run: its preset, its seed, and what differs from the preset."""
-    words = ["eigenax", *experiment.command, "--preset", experiment.preset, "--seed", str(experiment.seed)]
+    first = [word for name in experiment.positional for word in getattr(experiment, name)]
+    words = ["eigenax", *experiment.command, *first, "--preset", experiment.preset, "--seed", str(experiment.seed)]
     usual = type(experiment).with_preset(experiment.preset)
     for field in dataclasses.fields(experiment):
         value, name = getattr(experiment, field.name), flag(field.name)
-        if field.name == "seed" or value == getattr(usual, field.name):
+        if field.name in {"seed", *experiment.positional} or value == getattr(usual, field.name):
             continue
         if isinstance(value, bool):
             words.append(f"--{name}" if value else f"--no-{name}")

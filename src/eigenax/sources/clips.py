@@ -1,53 +1,115 @@
-"""Short stretches of a time series, whose successive points form pairs."""
+"""Short stretches of time series or video, whose successive points form pairs."""
 
+import itertools
 import numbers
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Pairs
-from eigenax.sources.base import Source, as_real
+from eigenax.sources.base import Source
+from eigenax.sources.rows import Rows, rows_of
 
 
 class Clips(Source):
-    """Clips of `length` successive points from one series (time, …), starting anywhere in it.
+    """Clips of `length` successive points from series (time, …), starting anywhere in them.
 
-    A batch of `size` clips has size × (length − 1) pairs, and each point is evaluated once.
+    One series, or a list of episodes, which no pair crosses. A point is one row, or `frames` successive ones joined
+    along their first axis: a row (d,) becomes (frames · d,), an image (h, w) or (c, h, w) becomes (frames · c, h, w).
+    `view` may turn a row into something else first, such as the places of things into an image of them. Arrays of
+    small whole numbers are kept as they are and become real when drawn; memory-mapped arrays stay in their files. A
+    batch of `size` clips has size × (length − 1) pairs, and each point is evaluated once.
 
     >>> Clips(jnp.zeros((1000, 3)), length=10).shape
     (3,)
+    >>> Clips([np.zeros((50, 64, 64), np.uint8), np.zeros((80, 64, 64), np.uint8)], frames=2).shape
+    (2, 64, 64)
     """
 
-    series: Float[Array, "time ..."]
+    rows: Rows
+    view: Callable[[Array], Array] | None
+    ends: Int[Array, " episodes"]
+    """How many clips begin in an episode or one before it."""
+    shifts: Int[Array, " episodes"]
+    """Rows that are the beginning of no clip, in all episodes before."""
     length: int = eqx.field(static=True)
+    frames: int = eqx.field(static=True)
     draws = Pairs
 
-    def __init__(self, series: Real[ArrayLike, "time ..."], length: int = 10):
-        if not isinstance(length, numbers.Integral) or length < 2:
-            raise ValueError(f"length must be a whole number of at least 2, one pair of points; got {length}")
-        self.series, self.length = as_real("series", series), int(length)
-        if self.series.ndim < 2 or len(self.series) < length:
-            raise ValueError(
-                f"series must be an array (time, features…) of at least length = {length} points; got shape "
-                f"{self.series.shape}. One number a time is series[:, None]"
-            )
+    def __init__(self, series: Any, length: int = 10, *, frames: int = 1, view: Callable[[Array], Array] | None = None):
+        for name, value, least, why in (("length", length, 2, ", one pair of points"), ("frames", frames, 1, "")):
+            if not isinstance(value, numbers.Integral) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}{why}; got {value}")
+        self.length, self.frames, self.view = int(length), int(frames), view
+        episodes = episodes_of(series)
+        rows = self.length + self.frames - 1
+        for number, episode in enumerate(episodes):
+            if episode.ndim < 2 or len(episode) < rows:
+                which = f"episode {number}" if len(episodes) > 1 else "series"
+                joined = f" of frames = {frames}" if self.frames > 1 else ""
+                raise ValueError(
+                    f"{which} must be an array (time, features…) of at least {rows} rows, for length = {length} "
+                    f"points{joined}; got shape {episode.shape}. One number a time is series[:, None]; shorter clips "
+                    "are length=…"
+                )
+        self.rows = rows_of(episodes)
+        counts = np.array([len(episode) - rows + 1 for episode in episodes])
+        self.ends = jnp.asarray(np.cumsum(counts), jnp.int32)
+        self.shifts = jnp.asarray((rows - 1) * np.arange(len(episodes)), jnp.int32)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one point."""
-        return self.series.shape[1:]
+        first, *rest = jax.eval_shape(self._viewed, jnp.zeros(self.rows.shape)).shape
+        return (self.frames * first, *rest)
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """Pairs of successive points inside `size` clips, of weight one."""
-        starts = jax.random.randint(key, (size, 1), 0, len(self.series) - self.length + 1)
-        times = starts + jnp.arange(self.length)
+        chosen = jax.random.randint(key, (size,), 0, self.ends[-1])
+        starts = chosen + self.shifts[jnp.searchsorted(self.ends, chosen, side="right")]
+        rows = self.rows.at(starts[:, None] + jnp.arange(self.length + self.frames - 1))
+        rows = jax.vmap(jax.vmap(self._viewed))(rows.astype(jnp.zeros(()).dtype))
         index = jnp.arange(size * self.length).reshape(size, self.length)
-        pairs = size * (self.length - 1)
-        return Pairs(
-            self.series[times.ravel()],
-            index[:, :-1].ravel(),
-            index[:, 1:].ravel(),
-            jnp.ones(pairs, self.series.dtype),
-        )
+        x = jax.vmap(lambda clip: joined(clip, self.frames))(rows)
+        weights = jnp.ones(size * (self.length - 1), x.dtype)
+        return Pairs(x.reshape(-1, *x.shape[2:]), index[:, :-1].ravel(), index[:, 1:].ravel(), weights)
+
+    def _viewed(self, row: Float[Array, "..."]) -> Float[Array, "..."]:
+        return as_images(row if self.view is None else self.view(row))
+
+
+def as_images(row: Float[Array, "..."]) -> Float[Array, "..."]:
+    """A row as it is, but for images (h, w), which become (1, h, w)."""
+    return row[None] if row.ndim == 2 else row
+
+
+def joined(rows: Float[Array, "rows ..."], frames: int) -> Float[Array, "points ..."]:
+    """Every `frames` successive rows as one point, joined along their first axis.
+
+    >>> joined(jnp.array([[1.0], [2.0], [3.0]]), 2)
+    Array([[1., 2.],
+           [2., 3.]], dtype=float32)
+    """
+    points = len(rows) - frames + 1
+    return jnp.concatenate([rows[shift : shift + points] for shift in range(frames)], axis=1)
+
+
+def episodes_of(series: Any) -> list[Any]:
+    """A list of arrays of rows of one shape, from one array or from several."""
+    several = isinstance(series, list | tuple) and all(np.ndim(one) >= 2 for one in series)
+    given: list[Any] = list(series) if several else [series]
+    episodes = [one if hasattr(one, "dtype") else np.asarray(one) for one in given]
+    if not episodes:
+        raise ValueError("series must be an array (time, features…) or a list of such arrays; got an empty list")
+    for number, (one, other) in enumerate(itertools.pairwise(episodes)):
+        if one.shape[1:] != other.shape[1:]:
+            raise ValueError(
+                f"all episodes must have rows of one shape; episode {number} has {one.shape[1:]} and episode "
+                f"{number + 1} has {other.shape[1:]}"
+            )
+    return episodes

@@ -1,7 +1,7 @@
 """A live line for a person: step, speed, time left, eigenvalues; in a terminal or a notebook."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from rich.console import Console
@@ -63,9 +63,9 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
             progress.refresh()  # a notebook would keep whatever was drawn last
 
 
-def progress_track(items: Sequence[Item], label: str, *, show: bool = True) -> Iterator[Item]:
-    """The items one by one, with a bar that disappears when they are done."""
-    return iter(track(items, label, console=_console(), transient=True, disable=not show))
+def progress_track(items: Iterable[Item], label: str, *, show: bool = True, total: int | None = None) -> Iterator[Item]:
+    """The items one by one, with a bar that disappears when they are done; of items without length give a total."""
+    return iter(track(items, label, total=total, console=_console(), transient=True, disable=not show))
 
 
 def _console() -> Console:

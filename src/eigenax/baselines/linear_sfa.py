@@ -1,0 +1,146 @@
+"""Classical slow feature analysis: principal components, linear, and quadratic."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jaxtyping import Array, Float, Int
+
+from eigenax.core.rayleigh import HIGHEST
+from eigenax.evaluation.slowness import delta_values
+from eigenax.training.progress import progress_track
+
+COMPONENTS, LOOKED_AT = 200, 10_000
+"""Principal components, and frames from all over a video that they are taken of."""
+EXPANDED = (10, 20, 40)
+"""How many of the slowest linear features quadratic slow feature analysis may multiply."""
+ROUNDS, GUARDS, PIECE = 8, 24, 8192
+VARIANCE = 1e-5
+"""Directions with less than this share of the largest variance are left out: rounding decides how slow they are."""
+
+Expansion = Callable[[Float[Array, "time m"]], Float[Array, "time q"]]
+"""More numbers of each row."""
+
+
+class Projection(NamedTuple):
+    """(rows − mean) @ matrix."""
+
+    mean: Float[np.ndarray, " m"]
+    matrix: Float[np.ndarray, "m n"]
+
+    def __call__(self, rows: Float[Array | np.ndarray, "time m"]) -> Float[Array, "time n"]:
+        """Their features."""
+        rows, mean, matrix = (jnp.asarray(part, jnp.float32) for part in (rows, *self))
+        return jnp.matmul(rows - mean, matrix, precision=HIGHEST)
+
+
+def principal_components(rows: Float[Array | np.ndarray, "time m"], keep: int) -> Projection:
+    """The first principal components, by subspace iteration: few of many are asked for.
+
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 3)) * [1.0, 5.0, 1.0]
+    >>> np.abs(principal_components(rows, 1).matrix[1]).round(2)
+    array([1.], dtype=float32)
+    """
+    keep = min(keep, *rows.shape)
+    return Projection(*(np.asarray(part) for part in _components(jnp.asarray(rows, jnp.float32), keep)))
+
+
+@jax.jit(static_argnums=1)
+def _components(rows: Float[Array, "time m"], keep: int) -> tuple[Array, Array]:
+    mean = rows.mean(0)
+    centred = rows - mean
+    start = jax.random.normal(jax.random.key(0), (rows.shape[1], min(keep + GUARDS, rows.shape[1])))
+
+    def once(basis: Array, _: None) -> tuple[Array, None]:
+        return jnp.linalg.qr(centred.T @ (centred @ basis))[0], None
+
+    basis, _ = jax.lax.scan(once, start, length=ROUNDS)
+    rotation = jnp.linalg.svd(centred @ basis, full_matrices=False)[2]
+    return mean, (basis @ rotation.T)[:, :keep]
+
+
+def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int, expand: Expansion | None = None) -> Projection:
+    """Linear slow feature analysis of one series: the n slowest combinations, of variance one, the slowest first.
+
+    `expand` may make more of each row first; all of it is never held at once.
+
+    >>> t = np.arange(2000)
+    >>> mixed = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
+    >>> abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999
+    True
+    """
+    total: Any = None
+    for start in range(0, len(rows) - 1, PIECE):
+        sums = _sums(jnp.asarray(rows[start : start + PIECE + 1], jnp.float32), expand)
+        total = sums if total is None else jax.tree.map(jnp.add, total, sums)
+    mean, sigma, pi = (np.asarray(part, np.float64) / (len(rows) - 1) for part in total)
+    variances, axes = scipy.linalg.eigh(sigma - np.outer(mean, mean))
+    kept = variances > VARIANCE * variances[-1]
+    whitening = axes[:, kept] / np.sqrt(variances[kept])
+    most = min(n, int(kept.sum())) - 1
+    slow = scipy.linalg.eigh(whitening.T @ pi @ whitening, subset_by_index=(0, most))[1]
+    return Projection(mean, whitening @ slow)
+
+
+@jax.jit(static_argnums=1)
+def _sums(rows: Float[Array, "time m"], expand: Expansion | None) -> tuple[Array, Array, Array]:
+    """Σ x, Σ x xᵀ and Σ Δx Δxᵀ, the last row only serving as the successor of the one before it."""
+    x = rows if expand is None else expand(rows)
+    x, change = x[:-1], jnp.diff(x, axis=0)
+    return x.sum(0), jnp.matmul(x.T, x, precision=HIGHEST), jnp.matmul(change.T, change, precision=HIGHEST)
+
+
+def quadratic(rows: Float[Array | np.ndarray, "time m"]) -> Float[Array, "time q"]:
+    """The rows themselves and all products of two of their entries.
+
+    >>> quadratic(np.array([[2.0, 3.0]]))
+    Array([[2., 3., 4., 6., 9.]], dtype=float32)
+    """
+    first, second = np.triu_indices(rows.shape[1])
+    return jnp.concatenate([rows, rows[:, first] * rows[:, second]], 1)
+
+
+Pixels = Callable[[Int[np.ndarray, " b"]], Float[Array | np.ndarray, "b m"]]
+"""Frames of a video as rows of pixels, by their numbers."""
+
+
+def classical_slowness(
+    seen: tuple[Pixels, int], other: tuple[Pixels, int], n: int, progress: bool = False
+) -> dict[str, Float[np.ndarray, " n"]]:
+    """Slowness, on another video, of n features that linear and quadratic slow feature analysis find in one.
+
+    Of each video its frames and how many there are. Linear: of the first `COMPONENTS` principal components. Quadratic:
+    of the products of the slowest linear features, as many as serve the last tenth of the video best when found on the
+    rest.
+    """
+    look, count = seen
+    components = principal_components(look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), COMPONENTS)
+    linear = slow_directions(_projected(*seen, components, progress), max(n, *EXPANDED))
+    both = Projection(components.mean, components.matrix @ linear.matrix)
+    shift = (linear.mean @ linear.matrix).astype(np.float32)
+    rows, other_rows = (_projected(*video, both, progress) - shift for video in (seen, other))
+    part, scores = len(rows) * 9 // 10, {}
+    for keep in {min(keep, rows.shape[1]) for keep in EXPANDED}:
+        tried = slow_directions(rows[:part, :keep], n, quadratic)
+        scores[keep] = delta_values([_expanded(tried, rows[part:, :keep])]).sum()
+    keep = min(scores, key=lambda keep: scores[keep])
+    slow = slow_directions(rows[:, :keep], n, quadratic)
+    return {
+        "linear SFA": delta_values([np.asarray(other_rows[:, :n])]),
+        "quadratic SFA": delta_values([_expanded(slow, other_rows[:, :keep])]),
+    }
+
+
+def _projected(look: Pixels, count: int, components: Projection, progress: bool) -> Float[Array, "time m"]:
+    starts = progress_track(range(0, count, PIECE), "classical slow features", show=progress)
+    pieces = (look(np.arange(start, min(start + PIECE, count))) for start in starts)
+    return jnp.concatenate([components(piece) for piece in pieces])
+
+
+def _expanded(slow: Projection, rows: Float[Array, "time m"]) -> Float[np.ndarray, "time n"]:
+    """Features of the products of rows, piece by piece."""
+    pieces = (quadratic(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE))
+    return np.concatenate([np.asarray(slow(piece)) for piece in pieces])

@@ -1,0 +1,178 @@
+"""Videos, arrays and folders of images as rows of numbers over time, small and grey where they are images."""
+
+import contextlib
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from PIL import Image, UnidentifiedImageError
+
+from eigenax.errors import RunError
+from eigenax.training.files import explained, make_folder
+from eigenax.training.progress import progress_track
+
+LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
+PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm"}
+
+
+class Recording(NamedTuple):
+    """Rows over time (time, d), or grey frames (time, h, w), mapped from a file unless they are small."""
+
+    rows: np.ndarray
+    changes: str
+    """What was done to them, in words; nothing is an empty string."""
+
+
+class _Frames(NamedTuple):
+    """Frames one after the other: how many, as far as is known, their shape, and whether they are whole numbers."""
+
+    frames: Iterable[np.ndarray]
+    length: int | None
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -> Recording:
+    """Open a video, a .npy or .npz array, or a folder of images; frames go to `cache` once, unless they can be mapped.
+
+    Colours become grey, and frames whose longer side is above `size` pixels are scaled down to it.
+    """
+    if not path.exists():
+        raise RunError(f"there is no file {path}")
+    if path.suffix in {".npy", ".npz"} and not path.is_dir():
+        array = _array(path)
+        if array.ndim == 2:
+            return Recording(array, "")
+        found = _Frames(array, len(array), array.shape[1:], array.dtype)
+    else:
+        found = _pictures(path) if path.is_dir() else _video(path)
+    target, changes = _target(path, found.shape, size)
+    if isinstance(found.frames, np.ndarray) and not changes:
+        return Recording(found.frames, "")
+    kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}.npy"
+    if not kept.exists():
+        _write(kept, found, target, path, progress)
+    return Recording(np.load(kept, mmap_mode="r"), changes)
+
+
+def _array(path: Path) -> np.ndarray:
+    """A file's array, mapped where the format allows it."""
+    try:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            names = loaded.files
+            if len(names) != 1:
+                raise RunError(f"{path} must hold one array, the frames or rows over time; it holds {', '.join(names)}")
+            loaded = loaded[names[0]]
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise RunError(f"{path} is not a NumPy array that can be read ({error})") from error
+    if not (np.issubdtype(loaded.dtype, np.number) or loaded.dtype == bool) or np.iscomplexobj(loaded):
+        raise RunError(f"{path} must hold real numbers; it holds {loaded.dtype}")
+    if loaded.ndim not in {2, 3, 4} or 0 in loaded.shape:
+        raise RunError(
+            f"{path} must have the shape (time, d), (time, height, width) or (time, height, width, colours); it has "
+            f"{loaded.shape}"
+        )
+    return loaded
+
+
+def _pictures(folder: Path) -> _Frames:
+    """The images of a folder in the order of their names, numbers in them counted as numbers."""
+    files = [file for file in folder.iterdir() if file.suffix.lower() in PICTURES]
+    if not files:
+        raise RunError(
+            f"{folder} holds no images ({', '.join(sorted(PICTURES))}); got a folder, so its frames are meant"
+        )
+    files.sort(key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)])
+
+    def opened() -> Iterator[np.ndarray]:
+        for file in files:
+            try:
+                with Image.open(file) as image:
+                    deep = image.mode.startswith(("I", "F"))
+                    yield np.asarray(image, np.float32) if deep else np.asarray(image.convert("RGB"))
+            except (UnidentifiedImageError, OSError) as error:
+                raise RunError(f"{file} is not an image that can be read ({error})") from error
+
+    first = next(opened())
+    return _Frames(opened(), len(files), first.shape, first.dtype)
+
+
+def _video(path: Path) -> _Frames:
+    """The frames of a video file, decoded as they are asked for."""
+    try:
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise RunError(
+            "reading videos needs the extra eigenax[video]; arrays and folders of images need nothing"
+        ) from error
+    try:
+        about = next(imageio_ffmpeg.read_frames(path))
+        count = imageio_ffmpeg.count_frames_and_secs(path)[0]
+    except (OSError, RuntimeError, StopIteration, ValueError, IndexError) as error:
+        raise RunError(
+            f"{path} is not a video that can be read; videos, .npy, .npz and folders of images can"
+        ) from error
+    width, height = about["size"]
+
+    def decoded() -> Iterator[np.ndarray]:
+        with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:
+            next(frames)
+            for frame in frames:
+                yield np.frombuffer(frame, np.uint8).reshape(height, width, 3)
+
+    return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8))
+
+
+def _target(path: Path, shape: tuple[int, ...], size: int) -> tuple[tuple[int, int], str]:
+    """Height and width that frames are kept with, and what has to be done to them."""
+    if len(shape) == 3 and shape[2] not in {1, 3, 4}:
+        raise RunError(f"{path} must have 1, 3 or 4 colours in its last axis; it has {shape[2]}")
+    height, width = shape[:2]
+    if min(height, width) < 2:
+        raise RunError(f"{path} has frames of {width}×{height} pixels, too few for a convolution; give rows (time, d)")
+    scale = min(1.0, size / max(height, width))
+    target = max(2, round(height * scale)), max(2, round(width * scale))
+    changes = ["colours to grey"] if len(shape) == 3 else []
+    if target != (height, width):
+        changes.append(f"{width}×{height} to {target[1]}×{target[0]} pixels")
+    return target, " and ".join(changes)
+
+
+def _write(kept: Path, found: _Frames, target: tuple[int, int], path: Path, progress: bool) -> None:
+    """Frames, made small and grey, into a file that is whole or absent."""
+    dtype = np.uint8 if found.dtype == np.uint8 else np.float32
+    make_folder(kept.parent)
+    partial = kept.with_name(f".{kept.name}.partial")
+    frames = progress_track(found.frames, f"reading {path.name}", show=progress, total=found.length)
+    with explained(kept):
+        with partial.open("wb") as file:
+            # The header is written again at the end: a video does not know how many frames it has.
+            _write_header(file, dtype, (0, *target))
+            count = 0
+            for frame in frames:
+                small = _small(np.asarray(frame, np.float32), target)
+                file.write((small.round().clip(0, 255) if dtype is np.uint8 else small).astype(dtype).tobytes())
+                count += 1
+            file.seek(0)
+            _write_header(file, dtype, (count, *target))
+        partial.replace(kept)
+
+
+def _write_header(file: BinaryIO, dtype: type, shape: tuple[int, ...]) -> None:
+    """NumPy's header, which is as long for any number of frames."""
+    about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, about)
+
+
+def _small(frame: Float[np.ndarray, "..."], target: tuple[int, int]) -> Float[np.ndarray, "h w"]:
+    if frame.ndim == 3:
+        frame = frame[..., 0] if frame.shape[2] == 1 else frame[..., :3] @ LUMINANCE
+    if frame.shape == target:
+        return frame
+    height, width = target
+    return np.asarray(Image.fromarray(frame, "F").resize((width, height), Image.Resampling.BOX))

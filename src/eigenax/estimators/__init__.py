@@ -1,0 +1,12 @@
+"""The scikit-learn front; it needs the extra eigenax[estimators]."""
+
+try:
+    from eigenax.estimators.slow_features import SlowFeatureAnalysis
+except ModuleNotFoundError as error:
+    if error.name != "sklearn":
+        raise
+    raise ModuleNotFoundError(
+        "eigenax.estimators needs scikit-learn: install the extra eigenax[estimators]", name="sklearn"
+    ) from error
+
+__all__ = ["SlowFeatureAnalysis"]

@@ -1,0 +1,216 @@
+"""Deep slow feature analysis with the interface of scikit-learn."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from eigenax import serialisation
+from eigenax.assemble import solve
+from eigenax.checks import whole
+from eigenax.errors import RunError
+from eigenax.evaluation.features import features_of
+from eigenax.galerkin.series import slow_waves
+from eigenax.modes import Modes
+from eigenax.networks.base import WithConstant
+from eigenax.operators.slowness import Slowness
+from eigenax.sources.clips import Clips, episodes_of
+from eigenax.training.files import pack_tensors, read_tensors, write_atomically
+
+DRAWS = 4096
+"""Clips on which features are ordered and measured, at most."""
+FORMAT = "eigenax-slow-features-1"
+REMEMBERED = 2**14
+"""Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
+
+
+class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
+
+    `fit` takes an array (time, …) or a list of such episodes. Rows of numbers, (time, d), are taken one by one by a
+    perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
+    by a convolution. A network of your own (an `equinox.Module` from one point to `n_components` values) takes their
+    place. What is trained takes `steps` steps of `clips` clips of `length` points. `transform` returns one row for each
+    row.
+
+    >>> t = np.arange(2000)
+    >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
+    >>> slow = SlowFeatureAnalysis(n_components=1, random_state=0).fit(X)
+    >>> abs(np.corrcoef(slow.transform(X)[:, 0], np.sin(t / 50))[0, 1]) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        network: Any = None,
+        steps: Any = 1000,
+        clips: Any = 64,
+        length: Any = 10,
+        random_state: Any = None,
+        verbose: Any = False,
+    ):
+        self.n_components = n_components
+        self.network = network
+        self.steps = steps
+        self.clips = clips
+        self.length = length
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> "SlowFeatureAnalysis":
+        """Learn from an array (time, …) or a list of episodes; pairs of rows never cross the end of an episode."""
+        episodes = self._checked(X, reset=True)
+        self._learned(episodes, self.network)
+        self._memory: list[np.ndarray] = []
+        self._seen = 0
+        self._remember(episodes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> "SlowFeatureAnalysis":
+        """Go on learning from one more chunk, an episode or several of its own.
+
+        Some clips of earlier chunks are remembered and trained on again, so that they are not forgotten.
+        """
+        first = not hasattr(self, "modes_")
+        episodes = self._checked(X, reset=first)
+        if first:
+            self._memory, self._seen = [], 0
+        trains = self.network is not None or episodes[0].ndim > 2
+        self._learned([*episodes, *self._memory], self.network if first or not trains else self.modes_.network)
+        self._remember(episodes)
+        return self
+
+    def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
+        """The features of each row; of a list of episodes, those of all rows in order."""
+        check_is_fitted(self)
+        episodes = self._checked(X, reset=False)
+        features = [
+            features_of(self.modes_, rows, frames=self._frames(rows), progress=self.verbose) for rows in episodes
+        ]
+        kind = episodes[0].dtype
+        return np.concatenate(features).astype(kind if np.issubdtype(kind, np.floating) else np.float32)
+
+    def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
+        n, seed = whole("n_components", self.n_components), int(check_random_state(self.random_state).randint(2**31))
+        if network is None and episodes[0].ndim == 2:
+            self.modes_: Modes = slow_waves(episodes, n, seed)
+        else:
+            self.modes_ = self._trained(episodes, network, n, seed)
+        self.delta_values_ = self.modes_.eigenvalues
+        self._n_features_out = n
+        return self
+
+    def _trained(self, episodes: list[np.ndarray], network: Any, n: int, seed: int) -> Modes:
+        frames, shortest = self._frames(episodes[0]), min(map(len, episodes))
+        length = max(2, min(whole("length", self.length), shortest - frames + 1))
+        modes = solve(
+            Slowness(),
+            Clips(episodes, length, frames=frames),
+            n + 1,
+            network=WithConstant(network) if network is self.network and network is not None else network,
+            steps=whole("steps", self.steps),
+            batch=whole("clips", self.clips),
+            samples=min(DRAWS, 4 * sum(map(len, episodes))),
+            seed=seed,
+            progress=self.verbose,
+        )
+        return modes[1:]
+
+    @property
+    def _row_shape(self) -> tuple[int, ...]:
+        """The shape of what it was fitted on, one row at a time."""
+        shape = self.modes_.shape
+        if len(shape) == 1:
+            return shape
+        channels, height, width = shape
+        return (height, width) if channels == 2 else (channels // 2, height, width)
+
+    def _frames(self, rows: np.ndarray) -> int:
+        return 1 if rows.ndim == 2 else 2
+
+    def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
+        """Episodes of finite numbers, as many features as before unless this is the beginning."""
+        several = isinstance(X, list | tuple) and len(X) > 0 and all(np.ndim(one) >= 2 for one in X)
+        if not several and np.asarray(X).ndim <= 2:
+            least = 2 if reset else 1
+            # The types of scikit-learn's own function are those of its default.
+            rows: Any = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)  # pyright: ignore
+            if not reset and rows.shape[1:] != self._row_shape:
+                raise ValueError(f"X has rows of shape {rows.shape[1:]}, but this was fitted on {self._row_shape}")
+            return [rows]
+        episodes = episodes_of(X)
+        if reset:
+            self.n_features_in_ = int(np.prod(episodes[0].shape[1:]))
+        elif episodes[0].shape[1:] != self._row_shape:
+            raise ValueError(f"X has rows of shape {episodes[0].shape[1:]}, but this was fitted on {self._row_shape}")
+        if reset and all((rows == episodes[0][0]).all() for rows in episodes):
+            raise ValueError("every row of X is the same: nothing in it is slow or fast")
+        for number, rows in enumerate(episodes):
+            if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all():
+                raise ValueError(f"episode {number} contains NaN or infinity; fill or cut out those rows")
+            if reset and len(rows) < 1 + self._frames(rows):
+                raise ValueError(f"episode {number} has {len(rows)} rows; at least {1 + self._frames(rows)} are needed")
+        return episodes
+
+    def _remember(self, episodes: list[np.ndarray]) -> None:
+        """Keep clips of all that was seen, each with the same chance, in the room that there is."""
+        size = 10 * whole("length", self.length)
+        most = max(1, REMEMBERED // size)
+        rng = np.random.default_rng(self._seen)
+        for rows in episodes:
+            for start in range(0, len(rows), size):
+                clip = np.array(rows[start : start + size])
+                self._seen += 1
+                if len(clip) < 1 + self._frames(clip):
+                    continue
+                if len(self._memory) < most:
+                    self._memory.append(clip)
+                elif (place := int(rng.integers(self._seen))) < most:
+                    self._memory[place] = clip
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what was learned to one file, without pickle; `load` reads it back to the same features.
+
+        What `partial_fit` remembers of earlier rows is not in it.
+        """
+        check_is_fitted(self)
+        arrays: dict[str, np.ndarray] = {"delta_values_": self.delta_values_}
+        parameters = {
+            name: getattr(value, "item", lambda value=value: value)()
+            for name, value in self.get_params().items()
+            if name != "network"
+        }
+        try:
+            metadata = {
+                "format": FORMAT,
+                "parameters": parameters,
+                "n_features_in_": self.n_features_in_,
+                "modes": serialisation.encode(self.modes_, arrays),
+            }
+            content = pack_tensors(arrays, metadata)
+        except TypeError as error:
+            raise TypeError(
+                f"only networks of eigenax and random_state=None or a number can be saved: {error}"
+            ) from error
+        write_atomically(Path(path), content)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "SlowFeatureAnalysis":
+        """An estimator from a file that `save` wrote."""
+        arrays, metadata = read_tensors(Path(path))
+        if metadata.get("format") != FORMAT:
+            raise RunError(f"{path} does not hold slow features")
+        loaded = cls(**metadata["parameters"])
+        loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
+        loaded.delta_values_ = arrays["delta_values_"]
+        loaded.n_features_in_ = metadata["n_features_in_"]
+        loaded._n_features_out = loaded.modes_.n
+        loaded._memory, loaded._seen = [], 0
+        return loaded

@@ -1,0 +1,44 @@
+"""The features of whole series and videos."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from eigenax.core.precision import counting_in, full_precision
+from eigenax.modes import Modes
+from eigenax.sources.clips import as_images, joined
+from eigenax.training.progress import progress_track
+
+AT_ONCE = 512
+
+
+def features_of(
+    modes: Modes,
+    series: np.ndarray,
+    *,
+    frames: int = 1,
+    view: Callable[[Array], Array] | None = None,
+    progress: bool = False,
+) -> Float[np.ndarray, "time n"]:
+    """One row of features for each row of a series, made of it and the `frames` − 1 rows before it.
+
+    The first rows have too few before them, and the very first one stands in for those. `view` is that of `Clips`. A
+    memory-mapped series is read piece by piece.
+    """
+    pieces = []
+    for start in progress_track(range(0, len(series), AT_ONCE), "features", show=progress):
+        rows = np.arange(start - frames + 1, start + AT_ONCE).clip(0, len(series) - 1)
+        piece = series[rows[0] : rows[-1] + 1][rows - rows[0]]
+        with counting_in(modes.precision, at_least=True), full_precision():
+            pieces.append(np.asarray(_of_piece(modes, jnp.asarray(piece, float), frames, view)))
+    return np.concatenate(pieces)[: len(series)]
+
+
+@eqx.filter_jit
+def _of_piece(modes: Modes, rows: Array, frames: int, view: Callable[[Array], Array] | None) -> Array:
+    seen = jax.vmap(as_images if view is None else lambda row: as_images(view(row)))(rows)
+    return jax.vmap(modes.at_point)(joined(seen, frames))

@@ -1,0 +1,57 @@
+"""How slow features are on video that nobody trained on, and what they tell of what is in it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+def delta_values(episodes: Sequence[Float[np.ndarray, "_ n"]]) -> Float[np.ndarray, " n"]:
+    """E[(y_{t+1} − y_t)²] / Var[y] of each feature, over all episodes: the Δ-values of slow feature analysis.
+
+    NaN for a feature that never changes.
+
+    >>> delta_values([np.array([[0.0], [1.0], [0.0], [1.0]])])
+    array([4.])
+    """
+    values = np.concatenate(episodes).astype(np.float64)
+    changes = np.concatenate([np.diff(episode.astype(np.float64), axis=0) for episode in episodes])
+    variances = values.var(0)
+    return np.where(variances > 0, (changes**2).mean(0) / np.where(variances > 0, variances, 1), np.nan)
+
+
+def explained(targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " m"]:
+    """The share of the variance of each target that the best linear combination of the features explains.
+
+    >>> rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> explained(rows, rows[:, :1]).round(6) + 0.0
+    array([1., 0.])
+    """
+    return 1 - unexplained(targets, features).var(0) / targets.astype(np.float64).var(0)
+
+
+def unexplained(
+    targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]
+) -> Float[np.ndarray, "time m"]:
+    """What is left of the targets, from their mean, once the best linear combination of features is taken off."""
+    targets, features = (part - part.mean(0) for part in (targets.astype(np.float64), features.astype(np.float64)))
+    return targets - features @ np.linalg.lstsq(features, targets, rcond=None)[0]
+
+
+def extreme_times(feature: Float[np.ndarray, " time"], count: int, apart: int) -> Int[np.ndarray, " _"]:
+    """When a feature is largest, then when it is smallest: `count` moments each, no two of them close together.
+
+    >>> extreme_times(np.repeat([0.0, 3.0, 2.9, 0.0, 2.0, -1.0], 4), 2, apart=2)
+    array([ 4,  6, 20, 22])
+    """
+    apart, both = min(apart, max(1, len(feature) // (4 * count))), []
+    for order in (np.argsort(-feature), np.argsort(feature)):
+        found: list[int] = []
+        for time in order.tolist():
+            if all(abs(time - other) >= apart for other in found):
+                found.append(time)
+            if len(found) == count:
+                break
+        both.append(found)
+    fewest = min(map(len, both))
+    return np.array([time for found in both for time in found[:fewest]])

@@ -1,0 +1,212 @@
+"""Deep slow feature analysis of bouncing balls: the paper's second experiment, beside the classical ways."""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eigenax.errors import RunError
+from eigenax.experiments.base import Outcome, flag
+from eigenax.experiments.slow_features import SlowFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from eigenax.baselines.linear_sfa import Pixels
+    from eigenax.datasets.bouncing_balls import Balls, Discs
+    from eigenax.evaluation.balls import Meaning
+    from eigenax.modes import Modes
+
+HELD_OUT_SEED = 1 << 16
+"""Added to the seed for video that nothing is trained on."""
+
+LEAST_FRAMES = 1000
+"""With fewer, balls are not seen in many places."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BouncingBalls(SlowFeatures):
+    """Slow features of a video of three bouncing balls, from two successive frames.
+
+    `best` is our settings, `quick` the same for two cores, `paper` the published settings.
+    """
+
+    name: ClassVar[str] = "bouncing-balls"
+    summary: ClassVar[str] = "deep slow feature analysis of three bouncing balls, beside linear and quadratic"
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "best": {},
+        "quick": {
+            "steps": 1800,
+            "clips": 24,
+            "channels": "16,16,16",
+            "width": 128,
+            "frames": 100_000,
+            "held_out": 100_000,
+            "size": 32,
+            "radius": 3.0,
+            "speed": 1.0,
+        },
+        "paper": {
+            "steps": 1_000_000,
+            "frames": 200_000,
+            "clips": 24,
+            "channels": "32,32,32",
+            "width": 128,
+            "activation": "relu",
+            "sparsity": "paper",
+            "optimizer": "rmsprop",
+            "decay": 0.999,
+            "learning_rate": 1e-6,
+            "schedule": "constant",
+            "average": "jacobian",
+            "rate": 0.01,
+            "rate_power": 0.0,
+            "gauge": 0.0,
+            "rescale": False,
+            "finish": "triangular",
+        },
+    }
+
+    preset: str = "best"
+    """Set of defaults that the other settings change."""
+    steps: int = 16_000
+    """Training steps."""
+    frames: int = 2_000_000
+    """Frames of the video to learn from."""
+    held_out: int = 200_000
+    """Frames of another video, on which slowness is measured."""
+    balls: int = 3
+    """Number of balls."""
+    size: int = 64
+    """Side of the frames in pixels."""
+    radius: float = 6.0
+    """Radius of the balls in pixels."""
+    speed: float = 2.0
+    """Pixels a ball moves in a frame, at the beginning."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least_one("balls", "size")
+        self.check_positive("radius", "speed")
+        for name in ("frames", "held_out"):
+            if getattr(self, name) < LEAST_FRAMES:
+                raise ValueError(f"--{flag(name)} must be at least {LEAST_FRAMES}; got {getattr(self, name)}")
+        if self.radius * 2 >= self.size:
+            raise ValueError(f"--radius must be below half of --size, {self.size}; got {self.radius:g}")
+
+    @functools.cached_property
+    def video(self) -> "Balls":
+        """What is learned from."""
+        return self._simulated(self.frames, self.seed)
+
+    @functools.cached_property
+    def other_video(self) -> "Balls":
+        """What nothing is learned from."""
+        return self._simulated(self.held_out, (self.seed + HELD_OUT_SEED) % 2**32)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Where the middle of a ball can be."""
+        return self.radius, self.size - self.radius
+
+    @property
+    def view(self) -> "Discs":
+        """Places of balls to a frame."""
+        from eigenax.datasets.bouncing_balls import Discs
+
+        return Discs(self.size, self.radius)
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Train, and measure on another video what this and classical slow feature analysis found."""
+        import numpy as np
+
+        from eigenax.evaluation.balls import meaning
+        from eigenax.evaluation.features import features_of
+        from eigenax.evaluation.slowness import delta_values
+        from eigenax.samples import BATCHES
+        from eigenax.sources.clips import Clips
+        from eigenax.training.metrics import read_metrics
+
+        source = Clips(self.video.positions.astype(np.float32), self.length, frames=2, view=self.view)
+        network = self.network((2, self.size, self.size))
+        modes = self.train(source, network, BATCHES * self.clips, folder, progress)
+        held_out = self.other_video.positions.astype(np.float32)
+        features = features_of(modes, held_out, frames=2, view=self.view, progress=progress)[1:]
+        slowness = delta_values([features])
+        others = self.classical(progress)
+        told = meaning(features, self.other_video.positions[1:], self.other_video.velocities[1:], self.reach)
+        metrics = read_metrics(folder / "metrics.jsonl")
+        result = {
+            "training_seconds": metrics[-1]["seconds"],
+            "columns": {"held out": slowness, "linear SFA": others["linear SFA"]},
+            "slowness": {"learned": slowness, **others},
+            "sum_over_linear": float(slowness.sum() / others["linear SFA"].sum()),
+            "correlation": float(np.abs(np.corrcoef(features.T) - np.eye(self.n)).max()),
+            "meaning": told._asdict(),
+        }
+        return Outcome(modes, result, self._figures(modes, features, told, result["slowness"], metrics))
+
+    def classical(self, progress: bool) -> "dict[str, np.ndarray]":
+        """Held-out slowness of linear and quadratic slow feature analysis, of one frame and of two."""
+        from eigenax.baselines.linear_sfa import classical_slowness
+
+        found = {}
+        for frames, called in ((1, ""), (2, ", two frames")):
+            seen, other = (self._pixels(video, frames) for video in (self.video, self.other_video))
+            for name, values in classical_slowness(seen, other, self.n, progress).items():
+                found[name + called] = values
+        return found
+
+    def _pixels(self, video: "Balls", frames: int) -> "tuple[Pixels, int]":
+        """Rows of the pixels of so many successive frames, and how many rows there are."""
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        positions, view = jnp.asarray(video.positions, jnp.float32), self.view
+
+        @jax.jit
+        def drawn(places: jax.Array) -> jax.Array:
+            return jax.vmap(jax.vmap(view))(places).reshape(len(places), -1)
+
+        count = len(positions) - frames + 1
+        return lambda numbers: drawn(positions[numbers[:, None] + np.arange(frames)]), count
+
+    def _simulated(self, frames: int, seed: int) -> "Balls":
+        from eigenax.datasets.bouncing_balls import bouncing_balls
+
+        try:
+            return bouncing_balls(
+                frames, balls=self.balls, size=self.size, radius=self.radius, speed=self.speed, seed=seed
+            )
+        except ValueError as error:  # no room for so many
+            raise RunError(str(error)) from error
+
+    def _figures(
+        self,
+        modes: "Modes",
+        features: "np.ndarray",
+        told: "Meaning",
+        slowness: "dict[str, np.ndarray]",
+        metrics: list[dict[str, Any]],
+    ) -> "dict[str, tuple[Figure, str]]":
+        """Heat maps, extreme frames of the joint feature, slowness beside the classical ways, training curves."""
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        from eigenax.evaluation.balls import heat_maps
+        from eigenax.evaluation.slowness import extreme_times
+        from eigenax.report.slow_features import draw_heat_maps, draw_overlays, draw_slowness, draw_training
+
+        positions = self.other_video.positions
+        extreme = extreme_times(features[:, told.joint], 6, apart=int(4 * self.size / self.speed))
+        pairs = [np.asarray(jax.vmap(self.view)(jnp.asarray(positions[t : t + 2], jnp.float32)))[:, 0] for t in extreme]
+        return {
+            "heat-maps": draw_heat_maps(heat_maps(features, positions[1:], self.reach), slowness["learned"], told),
+            "joint-feature": draw_overlays(pairs, features[extreme, told.joint], told),
+            "slowness": draw_slowness(slowness),
+            "training": draw_training(metrics),
+        }

@@ -1,0 +1,136 @@
+"""Experiments that learn slow features of video with a convolution: their settings and their training."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from eigenax.errors import RunError
+from eigenax.experiments.base import Experiment
+
+if TYPE_CHECKING:
+    from eigenax.modes import Modes
+    from eigenax.networks.base import Network
+    from eigenax.solvers.spin import SpIN
+    from eigenax.sources.clips import Clips
+
+
+@dataclasses.dataclass(frozen=True)
+class SlowFeatures(Experiment):
+    """Settings and training of a network that looks at two successive frames."""
+
+    n: int = 12
+    """Number of features; the constant one is not counted."""
+    clips: int = 96
+    """Clips in a batch."""
+    length: int = 10
+    """Points of a clip, each made of two successive frames."""
+    channels: str = "32,64,64"
+    """Feature maps of each convolution, with commas between them."""
+    width: int = 256
+    """Units of the layer after them."""
+    activation: Literal["silu", "relu", "gelu", "softplus", "tanh"] = "silu"
+    """Nonlinearity."""
+    sparsity: Literal["none", "isolated", "paper"] = "none"
+    """Block sparsity across feature maps: none, the paper's, or the same with the last layer isolated per feature."""
+    optimizer: Literal["adam", "rmsprop"] = "adam"
+    """Which optax optimiser takes the gradients."""
+    decay: float = 0.99
+    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
+    learning_rate: float = 1e-3
+    """Learning rate at the first step."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """Whether the learning rate falls to a thousandth, along a cosine."""
+    average: Literal["moments", "jacobian"] = "moments"
+    """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
+    rate: float = 0.05
+    """β, the averaging rate, or its floor when it follows the learning rate."""
+    rate_power: float = 0.5
+    """β follows the learning rate to this power; 0 keeps β constant."""
+    gauge: float = 1.0
+    """Pull of the raw functions towards the orthonormal ones."""
+    rescale: bool = True
+    """Give each feature its residual in units of the spectrum."""
+    finish: Literal["rotate", "triangular"] = "rotate"
+    """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least_one("clips", "width")
+        self.check_positive("learning_rate", "rate")
+        if self.length < 2:
+            raise ValueError(f"--length must be at least 2, one pair of points; got {self.length}")
+        if min(self.maps) < 1:
+            raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
+        if self.clips * self.length <= self.n:
+            raise ValueError(f"--clips times --length must be more than --n, {self.n}; got {self.clips * self.length}")
+        if not 0 <= self.decay < 1:
+            raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
+        if self.rate > 1:
+            raise ValueError(f"--rate must be at most 1, which is no averaging; got {self.rate}")
+
+    @property
+    def maps(self) -> tuple[int, ...]:
+        """Feature maps of each convolution."""
+        try:
+            return tuple(int(word) for word in self.channels.split(","))
+        except ValueError:
+            raise ValueError(f"--channels must be numbers like 32,64,64; got {self.channels!r}") from None
+
+    def network(self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0) -> "Network":
+        """The paper's convolution, of pixels that are scaled first, with a constant before its outputs."""
+        from eigenax.assemble import network_key
+        from eigenax.networks.base import OnInputs, WithConstant
+        from eigenax.networks.conv import Conv
+        from eigenax.networks.features import ScaledPixels
+
+        conv = Conv(
+            shape,
+            self.n,
+            channels=self.maps,
+            width=self.width,
+            activation=self.activation,
+            sparsity=self.sparsity,
+            key=network_key(self.seed),
+        )
+        return WithConstant(OnInputs(ScaledPixels(centre, scale), conv))
+
+    def solver(self) -> "SpIN":
+        """SpIN, with β constant or following the learning rate."""
+        import optax
+
+        from eigenax.solvers.schedules import following
+        from eigenax.solvers.spin import SpIN
+
+        learning_rate = optax.constant_schedule(self.learning_rate)
+        if self.schedule == "cosine":
+            learning_rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, 1e-3)
+        adam, rmsprop = optax.adam, optax.rmsprop
+        optimizer = (
+            adam(learning_rate, b2=self.decay) if self.optimizer == "adam" else rmsprop(learning_rate, decay=self.decay)
+        )
+        rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
+        return SpIN(optimizer, self.average, rate, self.gauge, self.rescale)
+
+    def train(self, source: "Clips", network: Any, samples: int, folder: Path, progress: bool) -> "Modes":
+        """The slowest features, ordered and orthonormal on `samples` clips of the source, without the constant."""
+        import eigenax
+
+        try:
+            modes = eigenax.solve(
+                eigenax.Slowness(),
+                source,
+                self.n + 1,
+                network=network,
+                solver=self.solver(),
+                steps=self.steps,
+                batch=self.clips,
+                seed=self.seed,
+                finish=self.finish,
+                samples=samples,
+                folder=folder,
+                progress=progress,
+            )
+        except ValueError as error:  # what only the solver could see, such as too few different frames
+            raise RunError(str(error)) from error
+        return modes[1:]

@@ -1,0 +1,76 @@
+"""Figures of the slow features of a user's video: over time, and the frames at their extremes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.figure import Figure
+
+from eigenax.report.slow_features import frames_only, overlaid
+from eigenax.report.style import GREY, INK, STYLE, new_figure
+
+COLUMNS, MOST, POINTS = 6, 12, 2000
+
+
+def draw_over_time(features: Sequence[Float[np.ndarray, "_ n"]], ends: Sequence[int]) -> tuple[Figure, str]:
+    """Each feature over the rows of all files, and where what was held out begins."""
+    lengths = np.array([len(one) for one in features])
+    firsts = np.cumsum([0, *lengths])
+    shown = min(features[0].shape[1], MOST)
+    together = np.concatenate(features)
+    every = max(1, len(together) // POINTS)
+    with mpl.rc_context(STYLE):
+        figure = new_figure(8.2, 0.5 + 0.62 * shown)
+        axes: Any = figure.subplots(shown, 1, sharex=True, squeeze=False)[:, 0]
+        for k, axis in enumerate(axes):
+            axis.plot(np.arange(0, len(together), every), together[::every, k], color=INK, linewidth=0.8)
+            for first, end, length in zip(firsts, ends, lengths, strict=False):
+                if end < length:
+                    axis.axvspan(first + end, first + length, color=GREY, alpha=0.15, linewidth=0)
+                if first:
+                    axis.axvline(first, color=GREY, linewidth=0.8)
+            axis.set_ylabel(str(k + 1), rotation=0, labelpad=10)
+            axis.set_yticks([])
+        axes[-1].set(xlabel="frame", xlim=(0, len(together)))
+    held = " Grey: held out of the training." if any(e < n for e, n in zip(ends, lengths, strict=True)) else ""
+    files = " Vertical lines separate files." if len(features) > 1 else ""
+    return figure, f"The features over time, the slowest first.{held}{files}"
+
+
+def draw_extremes(series: Sequence[np.ndarray], features: Sequence[Float[np.ndarray, "_ n"]]) -> tuple[Figure, str]:
+    """For each feature the frame with its largest value above the frame with its smallest."""
+    shown = min(features[0].shape[1], MOST)
+    blocks = -(-shown // COLUMNS)
+    low, high = (float(f([f(rows[:: max(1, len(rows) // 64)]) for rows in series])) for f in (np.min, np.max))
+    with mpl.rc_context(STYLE):
+        figure = new_figure(8.2, 3.1 * blocks)
+        axes: Any = figure.subplots(2 * blocks, COLUMNS, squeeze=False)
+        for k in range(shown):
+            block, column = divmod(k, COLUMNS)
+            for row, extreme in enumerate((np.argmax, np.argmin)):
+                axis = axes[2 * block + row, column]
+                axis.imshow(overlaid(*_pair(series, features, k, extreme, low, high)))
+                if row == 0:
+                    axis.set_title(f"feature {k + 1}", color=INK, fontsize=8)
+        frames_only(axes.ravel(), [])
+    return figure, (
+        "The frames that activate each feature most (above) and least (below); a frame is blue, the one before it red, "
+        "and where nothing moves they are purple."
+    )
+
+
+def _pair(
+    series: Sequence[np.ndarray],
+    features: Sequence[Float[np.ndarray, "_ n"]],
+    k: int,
+    extreme: Any,
+    low: float,
+    high: float,
+) -> list[Float[np.ndarray, "h w"]]:
+    """Two successive frames, from 0 to 1, at a feature's extreme."""
+    best = [extreme(one[:, k]) for one in features]
+    file = int(extreme(np.array([one[at, k] for one, at in zip(features, best, strict=True)])))
+    at = max(1, int(best[file]))
+    return [(np.asarray(series[file][t], np.float64) - low) / max(high - low, 1e-12) for t in (at - 1, at)]

@@ -1,0 +1,97 @@
+"""The rows of several series, one after the other: held in memory, or left in files that are mapped into it."""
+
+import itertools
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Shaped
+
+from eigenax.sources.base import as_real
+
+AT_ONCE = 2**24
+"""Numbers of a file that are looked at together."""
+
+
+class InMemory(eqx.Module):
+    """Rows in the memory of the device; small whole numbers stay what they are, and take as little room."""
+
+    data: Shaped[Array, "rows ..."]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row."""
+        return self.data.shape[1:]
+
+    def at(self, times: Int[Array, "clips length"]) -> Shaped[Array, "clips length ..."]:
+        """These rows."""
+        return self.data[times]
+
+
+class _Files:
+    """Arrays that are looked at from compiled programs, and therefore compared by what they are, not what they hold."""
+
+    def __init__(self, series: Sequence[np.ndarray]):
+        self.series = tuple(series)
+        kinds = {one.dtype for one in series}
+        self.dtype = kinds.pop() if len(kinds) == 1 and _is_small(series[0]) else np.dtype(np.float32)
+        self.firsts = np.cumsum([0, *(len(one) for one in series)])
+
+    def read(self, times: Int[Array | np.ndarray, "clips length"]) -> np.ndarray:
+        """Clips of successive rows, each from one of the files."""
+        clips = np.empty((*times.shape, *self.series[0].shape[1:]), self.dtype)
+        for clip, start in zip(clips, np.asarray(times)[:, 0], strict=True):
+            file = int(np.searchsorted(self.firsts, start, side="right")) - 1
+            begin = int(start - self.firsts[file])
+            clip[:] = self.series[file][begin : begin + len(clip)]
+        return clips
+
+
+class OnDisk(eqx.Module):
+    """Rows of memory-mapped files, read when they are drawn: they may be larger than the memory."""
+
+    files: _Files = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one row."""
+        return self.files.series[0].shape[1:]
+
+    def at(self, times: Int[Array, "clips length"]) -> Shaped[Array, "clips length ..."]:
+        """These rows, which are successive in each clip."""
+        kind = jax.ShapeDtypeStruct((*times.shape, *self.shape), self.files.dtype)
+        return jax.pure_callback(self.files.read, kind, times)
+
+
+Rows = InMemory | OnDisk
+
+
+def rows_of(series: Sequence[np.ndarray | Array]) -> Rows:
+    """Series of one shape, looked through for what is no number. If one of them is a mapped file, all are read as
+    they are drawn."""
+    if any(isinstance(one, np.memmap) for one in series):
+        files = [np.asarray(one) for one in series]
+        for number, file in enumerate(files):
+            _look_through(file, number)
+        return OnDisk(_Files(files))
+    parts = [one if _is_small(one) else as_real("series", one) for one in series]
+    return InMemory(jnp.concatenate([jnp.asarray(part) for part in parts]))
+
+
+def _is_small(series: np.ndarray | Array) -> bool:
+    return np.dtype(series.dtype) in {np.dtype(kind) for kind in (np.bool_, np.uint8, np.int8, np.uint16, np.int16)}
+
+
+def _look_through(file: np.ndarray, number: int) -> None:
+    if not (np.issubdtype(file.dtype, np.number) or file.dtype == bool) or np.iscomplexobj(file):
+        raise ValueError(f"series {number} must hold real numbers; its file holds {file.dtype}")
+    if not np.issubdtype(file.dtype, np.floating):
+        return
+    piece = max(1, AT_ONCE // max(1, int(np.prod(file.shape[1:]))))
+    for start in itertools.count(0, piece):
+        if start >= len(file):
+            return
+        if not np.isfinite(file[start : start + piece]).all():
+            raise ValueError(f"series {number} contains NaN or infinity near row {start}; drop or fill those rows")

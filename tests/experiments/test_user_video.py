@@ -1,0 +1,133 @@
+"""`eigenax slow` on real files: what it writes, and what it says of files that will not do."""
+
+import json
+import sys
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+
+import eigenax
+from eigenax.cli.main import main
+
+SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
+
+
+def swinging(frames, height=16, width=24):
+    """A bright bar that swings slowly, over something that flickers."""
+    t = np.arange(frames)
+    middle = width / 2 + (width / 3) * np.sin(t / 15)
+    bar = np.exp(-((np.arange(width) - middle[:, None]) ** 2) / 8)[:, None, :] * np.ones((1, height, 1))
+    flicker = 0.2 * np.random.default_rng(0).random((frames, height, width))
+    return (255 * np.clip(0.8 * bar + flicker, 0, 1)).astype(np.uint8)
+
+
+def slow(*words):
+    return main(["slow", *map(str, words)])
+
+
+@pytest.fixture
+def array(tmp_path):
+    np.save(tmp_path / "swing.npy", swinging(120))
+    return tmp_path / "swing.npy"
+
+
+def write_mp4(path, frames):
+    writer = imageio_ffmpeg.write_frames(str(path), frames.shape[2:0:-1], macro_block_size=1, pix_fmt_in="gray")
+    writer.send(None)
+    for frame in frames:
+        writer.send(np.ascontiguousarray(frame))
+    writer.close()
+
+
+def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys):
+    write_mp4(tmp_path / "swing.mp4", swinging(120))
+    assert slow(tmp_path / "swing.mp4", *SHORT, "--out", tmp_path / "run") == 0
+    features = np.load(tmp_path / "run" / "features.npy")
+    assert features.shape == (120, 2)
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert len(result["columns"]["held out"]) == 2
+    assert result["changes"] == ["colours to grey"]
+    assert set(result["figures"]) == {"over-time", "extremes"}
+    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
+    assert "held out" in capsys.readouterr().out
+    modes = eigenax.load(tmp_path / "run")
+    assert modes.shape == (2, 16, 24)
+    frames = np.load(next((tmp_path / "run" / "frames" / "0").glob("*.npy")))
+    np.testing.assert_allclose(modes(np.stack([frames[4], frames[5]])), features[5], rtol=1e-3, atol=1e-3)
+
+
+def test_a_model_is_applied_to_another_file(array, tmp_path):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    np.save(tmp_path / "other.npy", swinging(50)[20:])
+    assert slow("--model", tmp_path / "first", tmp_path / "other.npy", "--quiet", "--out", tmp_path / "second") == 0
+    first, second = (np.load(tmp_path / name / "features.npy") for name in ("first", "second"))
+    assert second.shape == (30, 2)
+    np.testing.assert_allclose(second[1:], first[21:50], rtol=1e-4, atol=1e-4)
+
+
+def test_a_model_outlives_the_video_it_was_trained_on(array, tmp_path):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    np.save(tmp_path / "other.npy", swinging(40))
+    array.unlink()
+    assert slow("--model", tmp_path / "first", tmp_path / "other.npy", "--quiet", "--out", tmp_path / "second") == 0
+
+
+def test_several_files_are_episodes_of_any_length(array, tmp_path):
+    np.save(tmp_path / "short.npy", swinging(40))
+    assert slow(array, tmp_path / "short.npy", *SHORT, "--out", tmp_path / "run") == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["rows"] == [120, 40]
+    assert np.load(tmp_path / "run" / "features.npy").shape == (160, 2)
+
+
+def test_a_series_of_rows_is_taken_as_one(tmp_path):
+    t = np.arange(3000)
+    np.save(tmp_path / "series.npy", np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1))
+    words = ["--n", "1", "--quiet", "--out", tmp_path / "run"]
+    assert slow(tmp_path / "series.npy", *words) == 0
+    feature = np.load(tmp_path / "run" / "features.npy")[:, 0]
+    assert abs(np.corrcoef(feature[2400:], np.sin(t / 40)[2400:])[0, 1]) > 0.99
+
+
+NAN = swinging(60).astype(np.float32)
+NAN[33, 2, 2] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        (swinging(8), "has 8 frames, 7 of them to learn from, and a clip takes 11"),
+        (np.full((60, 16, 16), 7, np.uint8), "never changes: all of its 60 frames are equal"),
+        (NAN, "contains NaN or infinity in frame 33"),
+        (np.stack([swinging(2)[k % 2] for k in range(60)]), "cannot be told apart on 2 different points"),
+    ],
+    ids=["shorter than a clip", "constant", "NaN", "two frames"],
+)
+def test_what_cannot_be_learned_from_is_one_sentence(frames, said, tmp_path, capsys):
+    np.save(tmp_path / "frames.npy", frames)
+    assert slow(tmp_path / "frames.npy", *SHORT, "--out", tmp_path / "run") == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "FILES are needed"),
+        (["nowhere.mp4"], "there is no file"),
+        ([sys.executable], "is not a video that can be read"),
+    ],
+)
+def test_wrong_files_are_one_sentence(words, said, tmp_path, capsys):
+    assert slow(*words, *SHORT, "--out", tmp_path / "run") == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_model_of_another_kind_or_size_is_refused(array, tmp_path, capsys):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    np.save(tmp_path / "square.npy", swinging(40, 16, 16))
+    assert slow("--model", tmp_path / "first", tmp_path / "square.npy", "--out", tmp_path / "second") == 2
+    assert "but the model takes (16, 24)" in capsys.readouterr().err
+    assert slow("--model", tmp_path, array, "--out", tmp_path / "third") == 2
+    assert "holds no run" in capsys.readouterr().err

@@ -1,16 +1,11 @@
 """Every test runs with the shapes in signatures checked at run time."""
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 # Two cores are shared by pytest's workers; one thread each keeps their sum at two.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Workers, and the processes that tests start, do not compile again what another one has compiled in the same run.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{tempfile.gettempdir()}/eigenax-compiled-{os.getpid()}")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 import jax
 import pytest
@@ -22,13 +17,6 @@ import eigenax
 LAZY = {"cli", "experiments", "report"}
 ROOMS = {path.stem for path in Path(eigenax.__file__).parent.iterdir() if not path.name.startswith("_")} - LAZY
 install_import_hook([f"eigenax.{room}" for room in sorted(ROOMS)], "typechecker.check").__enter__()
-
-
-def pytest_unconfigure():
-    """Remove what was compiled, in the process that began."""
-    compiled = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
-    if compiled.name == f"eigenax-compiled-{os.getpid()}":
-        shutil.rmtree(compiled, ignore_errors=True)
 
 
 @pytest.fixture

@@ -112,7 +112,9 @@ PENDULUM_STATES = 100 + np.array([mathieu_a(0, 200), mathieu_b(2, 200), mathieu_
 @pytest.mark.parametrize(
     ("operator", "box", "exact", "error"),
     [
-        (atom((0.0, 0.0)), ex.Box(-40.0, 40.0, dims=2), [-1.0, -1 / 9, -1 / 9], 1e-4),
+        pytest.param(
+            atom((0.0, 0.0)), ex.Box(-40.0, 40.0, dims=2), [-1.0, -1 / 9, -1 / 9], 1e-4, marks=pytest.mark.slow
+        ),
         (well((1.0,)), ex.Box(0.0, 10.0, boundary="free"), [1.0, 5.0, 9.0], 1e-3),
         (PENDULUM, ex.Box(-np.pi, np.pi, boundary="periodic"), PENDULUM_STATES, 1e-3),
     ],

@@ -45,7 +45,8 @@ def draw_extremes(series: Sequence[np.ndarray], features: Sequence[Float[np.ndar
     blocks = -(-shown // COLUMNS)
     low, high = (float(f([f(rows[:: max(1, len(rows) // 64)]) for rows in series])) for f in (np.min, np.max))
     with mpl.rc_context(STYLE):
-        figure = new_figure(8.2, 3.1 * blocks)
+        _, height, width = series[0].shape
+        figure = new_figure(8.2, blocks * (2 * 1.32 * height / width + 0.45))
         axes: Any = figure.subplots(2 * blocks, COLUMNS, squeeze=False)
         for k in range(shown):
             block, column = divmod(k, COLUMNS)

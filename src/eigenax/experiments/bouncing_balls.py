@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from eigenax.errors import RunError
 from eigenax.experiments.base import Outcome, flag
+from eigenax.experiments.published import PUBLISHED
 from eigenax.experiments.slow_features import SlowFeatures
 
 if TYPE_CHECKING:
@@ -47,24 +48,16 @@ class BouncingBalls(SlowFeatures):
             "radius": 3.0,
             "speed": 1.0,
         },
-        "paper": {
+        "paper": PUBLISHED
+        | {
             "steps": 1_000_000,
             "frames": 200_000,
             "clips": 24,
             "channels": "32,32,32",
             "width": 128,
             "activation": "relu",
-            "sparsity": "paper",
-            "optimizer": "rmsprop",
-            "decay": 0.999,
             "learning_rate": 1e-6,
             "schedule": "constant",
-            "average": "jacobian",
-            "rate": 0.01,
-            "rate_power": 0.0,
-            "gauge": 0.0,
-            "rescale": False,
-            "finish": "triangular",
         },
     }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from eigenax.experiments.base import Outcome, flag
 from eigenax.experiments.physics import Physics
+from eigenax.experiments.published import PUBLISHED
 from eigenax.experiments.trained_atom import TrainedAtom, coulomb
 
 if TYPE_CHECKING:
@@ -35,24 +36,17 @@ class Hydrogen(TrainedAtom):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "best": {},
         "quick": {"steps": 20_000, "half_width": 80.0},
-        "paper": {
+        "paper": PUBLISHED
+        | {
             "steps": 600_000,
             "half_width": 50.0,
             "sampling": "uniform",
             "inputs": "plain",
             "width": 128,
             "depth": 4,
-            "sparsity": "paper",
             "laplacian": "finite-difference",
-            "optimizer": "rmsprop",
             "learning_rate": 1e-5,
             "final_learning_rate": 1e-5,
-            "average": "jacobian",
-            "rate": 0.01,
-            "rate_power": 0.0,
-            "gauge": 0.0,
-            "rescale": False,
-            "finish": "triangular",
             "samples": 2**20,
             "uncorrected_too": True,
         },

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eigenax.errors import RunError
 from eigenax.experiments.base import Experiment
+from eigenax.experiments.published import check_averaging, spin
 
 if TYPE_CHECKING:
     from eigenax.modes import Modes
@@ -64,10 +65,7 @@ class SlowFeatures(Experiment):
             raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
         if self.clips * self.length <= self.n:
             raise ValueError(f"--clips times --length must be more than --n, {self.n}; got {self.clips * self.length}")
-        if not 0 <= self.decay < 1:
-            raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
-        if self.rate > 1:
-            raise ValueError(f"--rate must be at most 1, which is no averaging; got {self.rate}")
+        check_averaging(self)
 
     @property
     def maps(self) -> tuple[int, ...]:
@@ -99,18 +97,10 @@ class SlowFeatures(Experiment):
         """SpIN, with β constant or following the learning rate."""
         import optax
 
-        from eigenax.solvers.schedules import following
-        from eigenax.solvers.spin import SpIN
-
         learning_rate = optax.constant_schedule(self.learning_rate)
         if self.schedule == "cosine":
             learning_rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, 1e-3)
-        adam, rmsprop = optax.adam, optax.rmsprop
-        optimizer = (
-            adam(learning_rate, b2=self.decay) if self.optimizer == "adam" else rmsprop(learning_rate, decay=self.decay)
-        )
-        rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
-        return SpIN(optimizer, self.average, rate, self.gauge, self.rescale)
+        return spin(self, learning_rate)
 
     def train(self, source: "Clips", network: Any, samples: int, folder: Path, progress: bool) -> "Modes":
         """The slowest features, ordered and orthonormal on `samples` clips of the source, without the constant."""

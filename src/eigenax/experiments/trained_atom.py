@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eigenax.experiments.base import Outcome
 from eigenax.experiments.physics import Physics
+from eigenax.experiments.published import check_averaging, spin
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -79,10 +80,7 @@ class TrainedAtom(Physics, abc.ABC):
         self.check_at_least_one("batch", "width", "depth")
         if self.batch < self.n:
             raise ValueError(f"--batch must be at least --n, {self.n}; got {self.batch}")
-        if not 0 <= self.decay < 1:
-            raise ValueError(f"--decay must be at least 0 and below 1; got {self.decay}")
-        if self.rate > 1:
-            raise ValueError(f"--rate must be at most 1, which is no averaging; got {self.rate}")
+        check_averaging(self)
         from eigenax.networks.block_sparse import masks
 
         masks([2, *[self.width] * self.depth, self.n], self.sparsity)
@@ -144,19 +142,8 @@ class TrainedAtom(Physics, abc.ABC):
         """SpIN; without correction both averages are the same, and moments are the cheaper one."""
         import optax
 
-        from eigenax.solvers.schedules import following
-        from eigenax.solvers.spin import SpIN
-
         fall = self.final_learning_rate / self.learning_rate
-        learning_rate = optax.exponential_decay(self.learning_rate, self.steps, fall)
-        if self.optimizer == "adam":
-            optimizer = optax.adam(learning_rate, b2=self.decay)
-        else:
-            optimizer = optax.rmsprop(learning_rate, decay=self.decay)
-        if not corrected:
-            return SpIN(optimizer, "moments", 1.0, self.gauge, self.rescale)
-        rate = following(learning_rate, power=self.rate_power, floor=self.rate) if self.rate_power else self.rate
-        return SpIN(optimizer, self.average, rate, self.gauge, self.rescale)
+        return spin(self, optax.exponential_decay(self.learning_rate, self.steps, fall), corrected)
 
     def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Moment]":
         """Train in a folder, then measure with exact derivatives on the mixture."""

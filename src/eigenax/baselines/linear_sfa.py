@@ -1,7 +1,7 @@
 """Classical slow feature analysis: principal components, linear, and quadratic."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,10 +31,16 @@ class Projection(NamedTuple):
     mean: Float[np.ndarray, " m"]
     matrix: Float[np.ndarray, "m n"]
 
-    def __call__(self, rows: Float[Array | np.ndarray, "time m"]) -> Float[Array, "time n"]:
-        """Their features."""
-        rows, mean, matrix = (jnp.asarray(part, jnp.float32) for part in (rows, *self))
-        return jnp.matmul(rows - mean, matrix, precision=HIGHEST)
+    def __call__(
+        self, rows: Float[Array | np.ndarray, "time q"], expand: Expansion | None = None
+    ) -> Float[Array, "time n"]:
+        """Features of rows, of which `expand` may make more first."""
+        return _projected(*(jnp.asarray(part, jnp.float32) for part in (rows, *self)), expand)
+
+
+@jax.jit(static_argnums=3)
+def _projected(rows: Array, mean: Array, matrix: Array, expand: Expansion | None) -> Float[Array, "time n"]:
+    return jnp.matmul((rows if expand is None else expand(rows)) - mean, matrix, precision=HIGHEST)
 
 
 def principal_components(rows: Float[Array | np.ndarray, "time m"], keep: int) -> Projection:
@@ -72,11 +78,12 @@ def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int, expand: E
     >>> abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999
     True
     """
-    total: Any = None
-    for start in range(0, len(rows) - 1, PIECE):
-        sums = _sums(jnp.asarray(rows[start : start + PIECE + 1], jnp.float32), expand)
-        total = sums if total is None else jax.tree.map(jnp.add, total, sums)
-    mean, sigma, pi = (np.asarray(part, np.float64) / (len(rows) - 1) for part in total)
+    totals, steps = [np.zeros(())] * 3, len(rows) - 1
+    for start in range(0, steps, PIECE):
+        piece = rows[np.arange(start, start + min(PIECE, steps) + 1).clip(0, steps)]
+        sums = _sums(jnp.asarray(piece, jnp.float32), jnp.asarray(steps - start), expand)
+        totals = [total + np.asarray(part, np.float64) for total, part in zip(totals, sums, strict=True)]
+    mean, sigma, pi = (total / steps for total in totals)
     variances, axes = scipy.linalg.eigh(sigma - np.outer(mean, mean))
     kept = variances > VARIANCE * variances[-1]
     whitening = axes[:, kept] / np.sqrt(variances[kept])
@@ -85,11 +92,12 @@ def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int, expand: E
     return Projection(mean, whitening @ slow)
 
 
-@jax.jit(static_argnums=1)
-def _sums(rows: Float[Array, "time m"], expand: Expansion | None) -> tuple[Array, Array, Array]:
-    """Σ x, Σ x xᵀ and Σ Δx Δxᵀ, the last row only serving as the successor of the one before it."""
+@jax.jit(static_argnums=2)
+def _sums(rows: Float[Array, "time m"], steps: Int[Array, ""], expand: Expansion | None) -> tuple[Array, Array, Array]:
+    """Σ x, Σ x xᵀ and Σ Δx Δxᵀ over at most so many steps from a row to the next."""
     x = rows if expand is None else expand(rows)
-    x, change = x[:-1], jnp.diff(x, axis=0)
+    counted = jnp.arange(len(x) - 1)[:, None] < steps
+    x, change = jnp.where(counted, x[:-1], 0), jnp.where(counted, jnp.diff(x, axis=0), 0)
     return x.sum(0), jnp.matmul(x.T, x, precision=HIGHEST), jnp.matmul(change.T, change, precision=HIGHEST)
 
 
@@ -118,29 +126,37 @@ def classical_slowness(
     """
     look, count = seen
     components = principal_components(look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), COMPONENTS)
-    linear = slow_directions(_projected(*seen, components, progress), max(n, *EXPANDED))
-    both = Projection(components.mean, components.matrix @ linear.matrix)
-    shift = (linear.mean @ linear.matrix).astype(np.float32)
-    rows, other_rows = (_projected(*video, both, progress) - shift for video in (seen, other))
+    rows, other_rows = (_by_pieces(_after(look, components), count, progress) for look, count in (seen, other))
+    linear = slow_directions(rows, max(n, *EXPANDED))
+    rows, other_rows = _of_rows(linear, rows), _of_rows(linear, other_rows)
     part, scores = len(rows) * 9 // 10, {}
     for keep in {min(keep, rows.shape[1]) for keep in EXPANDED}:
         tried = slow_directions(rows[:part, :keep], n, quadratic)
-        scores[keep] = delta_values([_expanded(tried, rows[part:, :keep])]).sum()
+        scores[keep] = delta_values([_of_rows(tried, rows[part:, :keep], quadratic)]).sum()
     keep = min(scores, key=lambda keep: scores[keep])
     slow = slow_directions(rows[:, :keep], n, quadratic)
     return {
-        "linear SFA": delta_values([np.asarray(other_rows[:, :n])]),
-        "quadratic SFA": delta_values([_expanded(slow, other_rows[:, :keep])]),
+        "linear SFA": delta_values([other_rows[:, :n]]),
+        "quadratic SFA": delta_values([_of_rows(slow, other_rows[:, :keep], quadratic)]),
     }
 
 
-def _projected(look: Pixels, count: int, components: Projection, progress: bool) -> Float[Array, "time m"]:
+def _after(look: Pixels, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
+    return lambda numbers: components(look(numbers))
+
+
+def _of_rows(
+    found: Projection, rows: Float[np.ndarray, "time m"], expand: Expansion | None = None
+) -> Float[np.ndarray, "time n"]:
+    """Features of rows, or of what is made of them first."""
+    return _by_pieces(lambda numbers: found(rows[numbers], expand), len(rows))
+
+
+def _by_pieces(
+    function: Callable[[Int[np.ndarray, " b"]], Array], count: int, progress: bool = False
+) -> Float[np.ndarray, "time n"]:
+    """A function of numbered rows, so many at a time, always as many: a GPU spends seconds on every new size."""
     starts = progress_track(range(0, count, PIECE), "classical slow features", show=progress)
-    pieces = (look(np.arange(start, min(start + PIECE, count))) for start in starts)
-    return jnp.concatenate([components(piece) for piece in pieces])
-
-
-def _expanded(slow: Projection, rows: Float[Array, "time m"]) -> Float[np.ndarray, "time n"]:
-    """Features of the products of rows, piece by piece."""
-    pieces = (quadratic(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE))
-    return np.concatenate([np.asarray(slow(piece)) for piece in pieces])
+    size = min(PIECE, count)
+    pieces = [np.asarray(function(np.arange(start, start + size).clip(0, count - 1))) for start in starts]
+    return np.concatenate(pieces)[:count]

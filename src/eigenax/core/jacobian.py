@@ -6,6 +6,7 @@ Only one half of it is needed: T_ij = E[w u_i ∂u_j/∂θ], from which ∂Σ_ij
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
@@ -13,21 +14,34 @@ from jaxtyping import Array, Float, PyTree
 from eigenax.core.rayleigh import HIGHEST
 
 Pullback = Callable[[Float[Array, "b k"]], PyTree]
+"""Takes a cotangent of u to one of the parameters, as `jax.vjp` returns it."""
 
 
-def half_jacobian(pullback: Pullback, u: Float[Array, "b k"], weights: Float[Array, " b"]) -> PyTree:
-    """T with leaves (k, k, …): k² backward passes, k² numbers a parameter.
+def half_jacobian(network: Any, x: Float[Array, "b ..."], weights: Float[Array, " b"]) -> PyTree:
+    """T with leaves (k, k, …), k² numbers a parameter.
 
-    `pullback` takes a cotangent of u to one of the parameters, as `jax.vjp` returns it.
+    A matrix meets every point once, and all k² backward passes to it are one product of matrices. Kernels and biases
+    meet a point in many places: k passes take ∂u_j/∂θ of each point, and the sum over points is the product.
     """
-    scaled = (weights[:, None] * u / u.shape[0]).T
-    basis = jnp.eye(u.shape[1], dtype=u.dtype)
+    parameters, static = eqx.partition(network, eqx.is_inexact_array)
+    matrices, others = eqx.partition(parameters, lambda leaf: leaf.ndim == 2)
+    u, pullback = jax.vjp(lambda m: jax.vmap(eqx.combine(m, others, static))(x), matrices)
+    scaled, basis = weights[:, None] * u / len(u), jnp.eye(u.shape[1], dtype=u.dtype)
 
-    def entry(scaled_i, basis_j):
-        return pullback(jnp.outer(scaled_i, basis_j))
+    def entry(scaled_i: Array, basis_j: Array) -> PyTree:
+        return pullback(jnp.outer(scaled_i, basis_j))[0]
+
+    def at_point(x: Array) -> PyTree:
+        _, pullback = jax.vjp(lambda o: eqx.combine(matrices, o, static)(x), others)
+        return jax.vmap(pullback)(basis)[0]
+
+    def over_points(jacobian: Array) -> Array:
+        return jnp.einsum("bi,bj...->ij...", scaled, jacobian, precision=HIGHEST)
 
     over_j = jax.vmap(entry, in_axes=(None, 0))
-    return jax.vmap(over_j, in_axes=(0, None))(scaled, basis)
+    of_matrices = jax.vmap(over_j, in_axes=(0, None))(scaled.T, basis)
+    of_others = jax.tree.map(over_points, jax.vmap(at_point)(x))
+    return eqx.combine(of_matrices, of_others)
 
 
 def half_jacobian_separate(pullback: Pullback, u: Float[Array, "b k"], weights: Float[Array, " b"]) -> PyTree:

@@ -77,20 +77,28 @@ class SlowFeatures(Experiment):
 
     def network(self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0) -> "Network":
         """The paper's convolution, of pixels that are scaled first, with a constant before its outputs."""
+        import equinox as eqx
+        import jax
+
         from eigenax.assemble import network_key
         from eigenax.networks.base import OnInputs, WithConstant
         from eigenax.networks.conv import Conv
         from eigenax.networks.features import ScaledPixels
 
-        conv = Conv(
-            shape,
-            self.n,
-            channels=self.maps,
-            width=self.width,
-            activation=self.activation,
-            sparsity=self.sparsity,
-            key=network_key(self.seed),
-        )
+        @eqx.filter_jit  # one program instead of one for each array
+        def made(key: jax.Array) -> Conv:
+            return Conv(
+                shape,
+                self.n,
+                channels=self.maps,
+                width=self.width,
+                activation=self.activation,
+                sparsity=self.sparsity,
+                image_gradients=self.average == "jacobian",
+                key=key,
+            )
+
+        conv = made(network_key(self.seed))
         return WithConstant(OnInputs(ScaledPixels(centre, scale), conv))
 
     def solver(self) -> "SpIN":

@@ -117,7 +117,10 @@ class SpIN(Solver):
             gradient = pullback(self._cotangent(u, ku, weights, now, size))
         else:
             separate = is_separate(state.network)
-            half = (jac.half_jacobian_separate if separate else jac.half_jacobian)(pullback, u, weights)
+            if separate:
+                half = jac.half_jacobian_separate(pullback, u, weights)
+            else:
+                half = jac.half_jacobian(state.network, batch.x, weights)
             jacobian = moving_average(state.jacobian, half, rate)
             now = quotient(mean_sigma, pi)
             gradient = self._averaged_gradient(u, ku, weights, now, size, jacobian, pullback, separate)

@@ -40,7 +40,7 @@ lint: .venv/installed-all
 requirements:
 	uv pip compile pyproject.toml requirements-build.in --python-version 3.11 --universal --generate-hashes \
 	  --no-header --no-annotate --quiet --upgrade -o requirements.txt
-	uv pip compile pyproject.toml requirements-build.in --all-extras --python-version 3.11 --universal \
+	uv pip compile pyproject.toml requirements-build.in --extra test --python-version 3.11 --universal \
 	  --generate-hashes --no-header --no-annotate --quiet -c requirements.txt -o requirements-test.txt
 
 clean:

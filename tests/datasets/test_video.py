@@ -43,6 +43,30 @@ def test_a_video_comes_back_grey_and_is_decoded_once(tmp_path):
     assert kept.stat().st_mtime_ns == written
 
 
+def test_a_changed_video_is_read_anew(tmp_path):
+    np.save(tmp_path / "colour.npy", moving_square(8))
+    assert len(read(tmp_path / "colour.npy", tmp_path).rows) == 8
+    np.save(tmp_path / "colour.npy", moving_square(9))
+    assert len(read(tmp_path / "colour.npy", tmp_path).rows) == 9
+
+
+def test_a_video_cut_off_in_the_middle_ends_there_or_is_refused(tmp_path):
+    write_mp4(tmp_path / "whole.mp4", moving_square(60))
+    content = (tmp_path / "whole.mp4").read_bytes()
+    (tmp_path / "cut.mp4").write_bytes(content[: len(content) // 2])
+    with pytest.raises(RunError, match=r"cut\.mp4"):
+        read(tmp_path / "cut.mp4", tmp_path)
+
+
+def test_images_of_different_sizes_are_refused_by_name(tmp_path):
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    for name, side in (("1.png", 20), ("2.png", 20), ("3.png", 24)):
+        Image.new("L", (side, 16)).save(folder / name)
+    with pytest.raises(RunError, match=r"1\.png and 3\.png have 20×16 and 24×16"):
+        read(folder, tmp_path)
+
+
 def test_large_frames_are_scaled_down_and_it_says_so(tmp_path):
     np.save(tmp_path / "wide.npy", moving_square(5, 100, 200))
     recording = read(tmp_path / "wide.npy", tmp_path)

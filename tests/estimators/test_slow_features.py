@@ -17,6 +17,7 @@ from eigenax.baselines.linear_sfa import slow_directions
 from eigenax.datasets.logistic_map import driven_logistic_map
 from eigenax.errors import RunError
 from eigenax.estimators import SlowFeatureAnalysis
+from eigenax.networks.mlp import MLP
 
 
 @parametrize_with_checks([SlowFeatureAnalysis(random_state=0)])
@@ -166,6 +167,17 @@ def test_it_is_saved_and_loaded_without_pickle(tmp_path):
     (tmp_path / "other.safetensors").write_bytes(b"nothing")
     with pytest.raises(RunError, match="damaged"):
         SlowFeatureAnalysis.load(tmp_path / "other.safetensors")
+
+
+def test_names_of_columns_and_a_network_of_the_librarys_are_saved_too(tmp_path):
+    rows = np.asarray(mixture()[0])
+    network = MLP(3, 1, width=8, depth=1, sparsity="none", key=jax.random.key(0))
+    slow = SlowFeatureAnalysis(1, network=network, steps=20, random_state=0).fit(rows)
+    slow.feature_names_in_ = np.array(["a", "b", "c"], object)  # as a data frame leaves them
+    slow.save(tmp_path / "slow.safetensors")
+    again = SlowFeatureAnalysis.load(tmp_path / "slow.safetensors")
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert eqx.tree_equal(again.network, network)
 
 
 def test_the_same_state_gives_the_same_bits_and_it_works_in_a_pipeline():

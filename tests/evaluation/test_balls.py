@@ -27,6 +27,14 @@ def test_velocity_is_told_by_velocity():
     assert min(told.velocities["x"], told.velocities["y"]) > 0.999
 
 
+def test_places_of_slow_balls_are_told_from_places_of_all():
+    speeds = np.linalg.norm(BALLS.velocities, axis=-1)
+    features = harmonics(BALLS.positions, REACH, 1, 1 / (speeds + speeds.mean() / 2)).values
+    told = meaning(standard(features), BALLS.positions, BALLS.velocities, REACH)
+    assert told.slow_balls["cos πx"] > 0.999
+    assert told.harmonics["cos πx"] < 0.9
+
+
 def test_a_function_of_pairs_is_found_among_functions_of_single_places():
     both = pairs(BALLS.positions, REACH, 2)
     joint = both.values[:, both.names.index("cos πx × cos πx")]

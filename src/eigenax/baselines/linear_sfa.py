@@ -122,10 +122,12 @@ def classical_slowness(
 
     Of each video its frames and how many there are. Linear: of the first `COMPONENTS` principal components. Quadratic:
     of the products of the slowest linear features, as many as serve the last tenth of the video best when found on the
-    rest.
+    rest. NaN for features that are more than can be told apart.
     """
     look, count = seen
-    components = principal_components(look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), COMPONENTS)
+    components = principal_components(
+        look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), max(n, COMPONENTS)
+    )
     rows, other_rows = (_by_pieces(_after(look, components), count, progress) for look, count in (seen, other))
     linear = slow_directions(rows, max(n, *EXPANDED))
     rows, other_rows = _of_rows(linear, rows), _of_rows(linear, other_rows)
@@ -135,10 +137,11 @@ def classical_slowness(
         scores[keep] = delta_values([_of_rows(tried, rows[part:, :keep], quadratic)]).sum()
     keep = min(scores, key=lambda keep: scores[keep])
     slow = slow_directions(rows[:, :keep], n, quadratic)
-    return {
+    found = {
         "linear SFA": delta_values([other_rows[:, :n]]),
         "quadratic SFA": delta_values([_of_rows(slow, other_rows[:, :keep], quadratic)]),
     }
+    return {name: np.pad(values, (0, n - len(values)), constant_values=np.nan) for name, values in found.items()}
 
 
 def _after(look: Pixels, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:

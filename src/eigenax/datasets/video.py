@@ -53,10 +53,16 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
     target, changes = _target(path, found.shape, size)
     if isinstance(found.frames, np.ndarray) and not changes:
         return Recording(found.frames, "")
-    kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}.npy"
+    kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}-{_written_at(path)}.npy"
     if not kept.exists():
         _write(kept, found, target, path, progress)
     return Recording(np.load(kept, mmap_mode="r"), changes)
+
+
+def _written_at(path: Path) -> str:
+    """A word that changes when a file or folder does, so that a changed one is read anew."""
+    about = path.stat()
+    return f"{about.st_mtime_ns + about.st_size:x}"
 
 
 def _array(path: Path) -> np.ndarray:
@@ -99,7 +105,17 @@ def _pictures(folder: Path) -> _Frames:
                 raise RunError(f"{file} is not an image that can be read ({error})") from error
 
     first = next(opened())
-    return _Frames(opened(), len(files), first.shape, first.dtype)
+
+    def of_one_size() -> Iterator[np.ndarray]:
+        for file, frame in zip(files, opened(), strict=True):
+            if frame.shape[:2] != first.shape[:2]:
+                sizes = " and ".join(f"{one.shape[1]}×{one.shape[0]}" for one in (first, frame))
+                raise RunError(
+                    f"all images of {folder} must have one size; {files[0].name} and {file.name} have {sizes}"
+                )
+            yield frame
+
+    return _Frames(of_one_size(), len(files), first.shape, first.dtype)
 
 
 def _video(path: Path) -> _Frames:
@@ -122,8 +138,11 @@ def _video(path: Path) -> _Frames:
     def decoded() -> Iterator[np.ndarray]:
         with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:
             next(frames)
-            for frame in frames:
-                yield np.frombuffer(frame, np.uint8).reshape(height, width, 3)
+            try:
+                for frame in frames:
+                    yield np.frombuffer(frame, np.uint8).reshape(height, width, 3)
+            except (OSError, RuntimeError, ValueError) as error:
+                raise RunError(f"{path} cannot be read to its end: {error}") from error
 
     return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8))
 

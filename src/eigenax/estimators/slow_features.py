@@ -45,6 +45,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     True
     """
 
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         n_components: Any = 2,
@@ -100,7 +102,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
         n, seed = whole("n_components", self.n_components), int(check_random_state(self.random_state).randint(2**31))
         if network is None and episodes[0].ndim == 2:
-            self.modes_: Modes = slow_waves(episodes, n, seed)
+            self.modes_: Modes = slow_waves(episodes, n, seed, self.verbose)
         else:
             self.modes_ = self._trained(episodes, network, n, seed)
         self.delta_values_ = self.modes_.eigenvalues
@@ -182,16 +184,14 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self)
         arrays: dict[str, np.ndarray] = {"delta_values_": self.delta_values_}
-        parameters = {
-            name: getattr(value, "item", lambda value=value: value)()
-            for name, value in self.get_params().items()
-            if name != "network"
-        }
+        parameters = {name: getattr(value, "item", lambda v=value: v)() for name, value in self.get_params().items()}
+        names = getattr(self, "feature_names_in_", None)
         try:
             metadata = {
                 "format": FORMAT,
-                "parameters": parameters,
+                "parameters": serialisation.encode(list(parameters.items()), arrays, "parameters"),
                 "n_features_in_": self.n_features_in_,
+                "feature_names_in_": None if names is None else names.tolist(),
                 "modes": serialisation.encode(self.modes_, arrays),
             }
             content = pack_tensors(arrays, metadata)
@@ -207,10 +207,12 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         arrays, metadata = read_tensors(Path(path))
         if metadata.get("format") != FORMAT:
             raise RunError(f"{path} does not hold slow features")
-        loaded = cls(**metadata["parameters"])
+        loaded = cls(**dict(serialisation.decode(metadata["parameters"], arrays)))
         loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
         loaded.delta_values_ = arrays["delta_values_"]
         loaded.n_features_in_ = metadata["n_features_in_"]
+        if metadata["feature_names_in_"] is not None:
+            loaded.feature_names_in_ = np.array(metadata["feature_names_in_"], object)
         loaded._n_features_out = loaded.modes_.n
         loaded._memory, loaded._seen = [], 0
         return loaded

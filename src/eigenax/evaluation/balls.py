@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from eigenax.evaluation.slowness import explained, unexplained
+from eigenax.evaluation.slowness import explained_share, unexplained
 
 WAVES = 6
 """Harmonics of a place go up to this one along each axis."""
@@ -19,13 +19,20 @@ class Named(NamedTuple):
     values: Float[np.ndarray, "time m"]
 
 
-def harmonics(positions: Float[np.ndarray, "time balls 2"], reach: tuple[float, float], most: int) -> Named:
+def harmonics(
+    positions: Float[np.ndarray, "time balls 2"],
+    reach: tuple[float, float],
+    most: int,
+    weights: Float[np.ndarray, "time balls"] | None = None,
+) -> Named:
     """Σ over balls of cos(aπx) cos(bπy), x and y from 0 to 1 over what the middle of a ball can reach.
 
-    Without interaction these are the slowest functions there are. a + b is at most `most`.
+    These are the slowest functions of places alone, without interaction. a + b is at most `most`. `weights` is how much
+    each ball counts.
     """
     waves = [(a, b) for a, b in itertools.product(range(most + 1), repeat=2) if 0 < a + b <= most]
-    return Named([_called(*wave) for wave in waves], _waves(positions, reach, waves).sum(1))
+    counts = np.ones(positions.shape[:2]) if weights is None else weights
+    return Named([_called(*wave) for wave in waves], np.einsum("tbm,tb->tm", _waves(positions, reach, waves), counts))
 
 
 def pairs(positions: Float[np.ndarray, "time balls 2"], reach: tuple[float, float], most: int) -> Named:
@@ -59,6 +66,8 @@ class Meaning(NamedTuple):
     """Of sums of harmonics over the balls, what all features together explain."""
     velocities: dict[str, float]
     """Of the balls' mean velocity and of its square, the same."""
+    slow_balls: dict[str, float]
+    """The same of sums of harmonics in which a ball counts the more, the slower it is."""
     marginal: Float[np.ndarray, " n"]
     """Of each feature, what functions of one place, summed over the balls, explain."""
     best_harmonic: list[tuple[str, float]]
@@ -77,10 +86,12 @@ def meaning(
 ) -> Meaning:
     """Look for what features encode, on frames that they were not trained on."""
     slowest, many = harmonics(positions, reach, 2), harmonics(positions, reach, WAVES)
-    told = explained(slowest.values, features)
+    told = explained_share(slowest.values, features)
+    speeds = np.linalg.norm(velocities, axis=-1)
+    slow_first = harmonics(positions, reach, 2, 1 / (speeds + speeds.mean() / 2))
     drift = velocities.mean(1)
     motion = Named(["x", "y", "speed squared"], np.concatenate([drift, (drift**2).sum(1, keepdims=True)], 1))
-    marginal = explained(features, many.values)
+    marginal = explained_share(features, many.values)
     joint = int(np.argmin(marginal))
     together = pairs(positions, reach, 2)
     rest = unexplained(features[:, [joint]], many.values)
@@ -89,7 +100,8 @@ def meaning(
     singles = _squared_correlations(features, many.values)
     return Meaning(
         dict(zip(slowest.names, told.tolist(), strict=True)),
-        dict(zip(motion.names, explained(motion.values, features).tolist(), strict=True)),
+        dict(zip(motion.names, explained_share(motion.values, features).tolist(), strict=True)),
+        dict(zip(slow_first.names, explained_share(slow_first.values, features).tolist(), strict=True)),
         marginal,
         [(many.names[k], float(row[k])) for row, k in zip(singles, singles.argmax(1), strict=True)],
         joint,

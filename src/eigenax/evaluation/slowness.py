@@ -20,11 +20,13 @@ def delta_values(episodes: Sequence[Float[np.ndarray, "_ n"]]) -> Float[np.ndarr
     return np.where(variances > 0, (changes**2).mean(0) / np.where(variances > 0, variances, 1), np.nan)
 
 
-def explained(targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " m"]:
+def explained_share(
+    targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]
+) -> Float[np.ndarray, " m"]:
     """The share of the variance of each target that the best linear combination of the features explains.
 
     >>> rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> explained(rows, rows[:, :1]).round(6) + 0.0
+    >>> explained_share(rows, rows[:, :1]).round(6) + 0.0
     array([1., 0.])
     """
     return 1 - unexplained(targets, features).var(0) / targets.astype(np.float64).var(0)

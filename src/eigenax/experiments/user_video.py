@@ -127,15 +127,15 @@ class UserVideo(SlowFeatures):
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
         result: dict[str, Any] = {}
         if frames == 1:
-            modes = slow_waves(seen, self.n, self.seed)
+            modes = slow_waves(seen, self.n, self.seed, progress)
             result |= {"steps": 0, "stopped": modes.stopped}
         else:
             modes = self._learned(seen, folder, progress)
             result["training_seconds"] = read_metrics(folder / "metrics.jsonl")[-1]["seconds"]
         features = self._written(modes, series, folder, progress)
-        if self.held_out and min(len(rows) - end for rows, end in zip(series, ends, strict=True)) > frames:
-            held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
-            result["columns"] = {"held out": delta_values(held_out)}
+        held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
+        if any(len(one) > 1 for one in held_out):
+            result["columns"] = {"held out": delta_values([one for one in held_out if len(one)])}
         return self._outcome(modes, recordings, features, result, ends)
 
     def _learned(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":

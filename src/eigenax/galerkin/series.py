@@ -16,15 +16,16 @@ from eigenax.modes import Modes
 from eigenax.networks.base import HiddenLayer, OnInputs
 from eigenax.networks.features import ScaledInputs
 from eigenax.networks.mlp import MLP
+from eigenax.training.progress import progress_track
 
-COUNTS, SPEEDS = (256, 1024), (0.5, 1.0, 2.0)
+COUNTS, SPEEDS = (256, 1024), (0.25, 0.5, 1.0, 2.0)
 """How many waves, and how fast they change over a standard deviation of the inputs; held-out time chooses."""
 RIDGES = tuple(10.0**-power for power in range(2, 12))
 """What large coefficients cost; held-out time chooses for each feature, and the largest of those that do as well."""
-AS_WELL, ONE_BY_ONE = 1.02, 12
+AS_WELL, ONE_BY_ONE = 1.1, 12
 UNCHOSEN, ROUNDING = RIDGES[3], 1e-12
-HELD_OUT, LEAST_HELD_OUT = 0.2, 20
-"""The share of each episode, at its end, that chooses, and the rows there must be of it in all."""
+HELD_OUT, LEAST_HELD_OUT = 1 / 3, 20
+"""The share of each episode, at its end and at its beginning, that chooses, and the rows there must be of it."""
 ROWS_PER_WAVE = 2
 LOOKED_AT, PIECE, GROUPS = 50_000, 8192, 16
 """Rows that the choice is made on, rows that are held at once, and groups whose scatter is the standard error."""
@@ -32,7 +33,7 @@ LOOKED_AT, PIECE, GROUPS = 50_000, 8192, 16
 Episodes = Sequence[Float[np.ndarray, "_ d"]]
 
 
-class Waves(NamedTuple):
+class RandomWaves(NamedTuple):
     """sin(z W + b) of standardised rows z; each wave sees a few columns or all of them."""
 
     centre: Float[np.ndarray, " d"]
@@ -57,12 +58,12 @@ class Waves(NamedTuple):
         return OnInputs(inputs, HiddenLayer(mlp))
 
 
-def slow_waves(episodes: Episodes, n: int, seed: int = 0) -> Modes:
+def slow_waves(episodes: Episodes, n: int, seed: int = 0, progress: bool = False) -> Modes:
     """The n slowest combinations of random waves of the rows of one or more series, without the constant.
 
     Linear slow feature analysis of sines of random combinations of the columns, in float64. How many waves, how fast,
-    and what large coefficients cost is what gives the slowest features on the last fifth of each episode, when found
-    on the rest (of the first `LOOKED_AT` rows or so, if there are more); then all rows are used.
+    and what large coefficients cost is what gives the slowest features on the last and on the first third of each
+    episode, when found on the rest (of the first `LOOKED_AT` rows or so, if there are more); then all rows are used.
 
     >>> t = np.arange(2000)
     >>> modes = slow_waves([np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)], n=1)
@@ -72,57 +73,90 @@ def slow_waves(episodes: Episodes, n: int, seed: int = 0) -> Modes:
     episodes = [np.asarray(rows, np.float64) for rows in episodes]
     if all((rows == episodes[0][0]).all() for rows in episodes):
         raise ValueError("every row of the series is the same: nothing in it is slow or fast")
-    waves, ridges = _chosen(episodes, n, seed)
-    moments = _moments(waves, episodes)
+    waves, ridges = _chosen(episodes, n, seed, progress)
+    series = _Series.of(episodes)
+    moments = _moments(waves, series)
     coefficients = _Whitened.of(moments, n).one_by_one(ridges, n)
     values = np.diag(coefficients.T @ moments.pi @ coefficients)
     order = np.argsort(values)
     values, coefficients = values[order], coefficients[:, order]
     function = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
-    errors, residuals = _errors(waves, episodes, function, values)
-    signs = _signs(waves, episodes, function)
+    errors, residuals = _errors(waves, series, function, values)
+    signs = _signs(waves, series, function)
     return Modes(
         waves.network(), function * signs, values, errors, residuals, (episodes[0].shape[1],), "smallest", 0, seed,
         "float64", None, "nothing is trained",
     )  # fmt: skip
 
 
-def _chosen(episodes: Episodes, n: int, seed: int) -> tuple[Waves, list[float]]:
-    """The waves and ridges whose features are slowest on the end of each episode, which they were not found on."""
+def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[RandomWaves, list[float]]:
+    """The waves and ridges whose features are slowest on a part of each episode which they were not found on."""
     share = min(1.0, LOOKED_AT / sum(map(len, episodes)))
     looked_at = [rows[: max(2, int(share * len(rows)))] for rows in episodes]
-    ends = [len(rows) - int(HELD_OUT * len(rows)) for rows in looked_at]
-    seen = [rows[:end] for rows, end in zip(looked_at, ends, strict=True)]
-    held_out = [rows[end:] for rows, end in zip(looked_at, ends, strict=True) if len(rows) - end > 1]
-    most = max(n + 1, sum(map(len, seen)) // ROWS_PER_WAVE)
+    most = max(n + 1, int((1 - HELD_OUT) * sum(map(len, looked_at))) // ROWS_PER_WAVE)
     counts = sorted({min(max(count, 4 * n), most) for count in COUNTS})
-    candidates = [random_waves(seen, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
-    if sum(map(len, held_out)) < LEAST_HELD_OUT:
+    candidates = [random_waves(looked_at, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
+    folds = _folds(looked_at)
+    if not folds:
         return candidates[0], [UNCHOSEN]
     best, choice = np.inf, None
-    for waves in candidates:
-        moments = _moments(waves, seen)
-        whitened = _Whitened.of(moments, n)
-        together = np.concatenate([whitened.slowest(ridge, n) for ridge in RIDGES], 1)
+    for waves in progress_track(candidates, "choosing waves", show=progress):
+        tried = [_Tried(waves, _Whitened.of(_moments(waves, seen), n), held_out) for seen, held_out in folds]
         # Logarithms: a feature ten times slower than the next one matters as much.
-        scores = np.log(_slowness(waves, held_out, together)).reshape(len(RIDGES), n).sum(1)
+        scores = np.sum([np.log(fold.with_one_ridge(n)) for fold in tried], axis=(0, 2))
         if choice is None or scores.min() < best:
-            best, choice = scores.min(), (waves, whitened)
+            best, choice = scores.min(), tried
     assert choice is not None, "there is at least one candidate"
-    return choice[0], _chosen_ridges(*choice, held_out, n)
+    return choice[0].waves, _chosen_ridges(choice, n)
 
 
-def _chosen_ridges(waves: Waves, whitened: "_Whitened", held_out: Episodes, n: int) -> list[float]:
+def _folds(episodes: Episodes) -> "list[tuple[_Series, _Series]]":
+    """What to look for features in, and what to measure them on: the end of each episode, then its beginning.
+
+    One alone would let through a function that is slow by chance, as where rows have been only once.
+    """
+    cuts, folds = [int(HELD_OUT * len(rows)) for rows in episodes], []
+    if sum(cut for cut in cuts if cut > 1) < LEAST_HELD_OUT:
+        return folds
+    for ends in (True, False):
+        parts = [
+            (rows[:-cut], rows[-cut:]) if ends else (rows[cut:], rows[:cut])
+            for rows, cut in zip(episodes, cuts, strict=True)
+            if cut > 1
+        ]
+        folds.append((_Series.of([seen for seen, _ in parts]), _Series.of([held_out for _, held_out in parts])))
+    return folds
+
+
+class _Tried(NamedTuple):
+    """Waves, their combinations on some rows, and the rows to measure these on."""
+
+    waves: RandomWaves
+    whitened: "_Whitened"
+    held_out: "_Series"
+
+    def with_one_ridge(self, n: int) -> Float[np.ndarray, "ridges n"]:
+        """Slowness of the n slowest features with each ridge."""
+        together = np.concatenate([self.whitened.slowest(ridge, n) for ridge in RIDGES], 1)
+        return _slowness(self.waves, self.held_out, together).reshape(len(RIDGES), n)
+
+    def after(self, ridges: list[float]) -> Float[np.ndarray, " ridges"]:
+        """Slowness of the feature after those with these ridges, with each ridge for it."""
+        count = len(ridges) + 1
+        tried = np.stack([self.whitened.one_by_one([*ridges, ridge], count)[:, -1] for ridge in RIDGES], 1)
+        return _slowness(self.waves, self.held_out, tried)
+
+
+def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
     """For one feature after the other, for the first ones, the largest ridge that is about as good as any."""
     ridges: list[float] = []
-    for count in range(1, min(n, ONE_BY_ONE) + 1):
-        tried = np.stack([whitened.one_by_one([*ridges, ridge], count)[:, -1] for ridge in RIDGES], 1)
-        slowness = _slowness(waves, held_out, tried)
+    for _ in range(min(n, ONE_BY_ONE)):
+        slowness = np.prod([fold.after(ridges) for fold in folds], axis=0) ** (1 / len(folds))
         ridges.append(RIDGES[int(np.argmax(slowness <= AS_WELL * slowness.min()))])
     return ridges
 
 
-def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> Waves:
+def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> RandomWaves:
     """Waves that look at 1, 2, 4 … or all columns, chosen at random, in units of the columns' standard deviations."""
     rows = np.concatenate(episodes)
     centre, scale = rows.mean(0), rows.std(0)
@@ -137,7 +171,7 @@ def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> Wav
     phases = rng.uniform(-np.pi, np.pi, count)
     # The network that will evaluate them holds its numbers in float32.
     weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
-    return Waves(centre, scale, weights, phases)
+    return RandomWaves(centre, scale, weights, phases)
 
 
 class _Moments(NamedTuple):
@@ -146,26 +180,37 @@ class _Moments(NamedTuple):
     pi: Float[np.ndarray, "f f"]
 
 
-def _pieces(episodes: Episodes) -> Iterator[tuple[Float[np.ndarray, "p d"], Bool[np.ndarray, " q"]]]:
-    """Rows of all episodes a few at a time, and which of them are followed by the next.
+class _Series(NamedTuple):
+    """The rows of all episodes, one after the other, and which of them are followed by the next."""
 
-    The last one of a piece is also the first of the next piece: few are counted twice.
-    """
-    rows = np.concatenate(episodes)
-    follows = np.ones(len(rows), bool)
-    follows[np.cumsum([len(one) for one in episodes]) - 1] = False
-    for start in range(0, max(1, len(rows) - 1), PIECE):
-        piece = rows[start : start + PIECE + 1]
-        yield piece, follows[start : start + len(piece) - 1]
+    rows: Float[np.ndarray, "time d"]
+    follows: Bool[np.ndarray, " time"]
+
+    @classmethod
+    def of(cls, episodes: Episodes) -> "_Series":
+        rows = np.concatenate(episodes)
+        follows = np.ones(len(rows), bool)
+        follows[np.cumsum([len(one) for one in episodes]) - 1] = False
+        return cls(rows, follows)
+
+    def pieces(self) -> Iterator[tuple[Float[np.ndarray, "p d"], Bool[np.ndarray, " q"]]]:
+        """A few rows at a time and which of them are followed; after them one more, if there is one, to follow."""
+        for start in range(0, len(self.rows), PIECE):
+            yield self.rows[start : start + PIECE + 1], self.follows[start : start + PIECE]
 
 
-def _moments(waves: Waves, episodes: Episodes) -> _Moments:
+def _changes(u: Float[np.ndarray, "p f"], follows: Bool[np.ndarray, " q"]) -> Float[np.ndarray, "r f"]:
+    """From each row that is followed to the next."""
+    return np.diff(u, axis=0)[follows[: len(u) - 1]]
+
+
+def _moments(waves: RandomWaves, series: _Series) -> _Moments:
     """The mean and covariance of waves, and of their changes from row to row."""
     count = len(waves.phases)
     total, sigma, pi, points, pairs = np.zeros(count), np.zeros((count, count)), np.zeros((count, count)), 0, 0
-    for rows, follows in _pieces(episodes):
+    for rows, follows in series.pieces():
         u = waves(rows)
-        change = np.diff(u, axis=0)[follows]
+        u, change = u[: len(follows)], _changes(u, follows)
         total, sigma, pi = total + u.sum(0), sigma + u.T @ u, pi + change.T @ change
         points, pairs = points + len(u), pairs + len(change)
     mean = total / points
@@ -217,26 +262,27 @@ class _Whitened(NamedTuple):
         return self.whitening @ taken
 
 
-def _slowness(waves: Waves, episodes: Episodes, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:
+def _slowness(waves: RandomWaves, series: _Series, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:
     """E[(Δy)²] / Var[y] of combinations of waves."""
     y, changes = [], []
-    for rows, follows in _pieces(episodes):
-        y.append(waves(rows) @ coefficients)
-        changes.append(np.diff(y[-1], axis=0)[follows])
+    for rows, follows in series.pieces():
+        values = waves(rows) @ coefficients
+        y.append(values[: len(follows)])
+        changes.append(_changes(values, follows))
     return (np.concatenate(changes) ** 2).mean(0) / np.concatenate(y).var(0).clip(np.finfo(float).tiny)
 
 
-def _values(waves: Waves, rows: Float[np.ndarray, "time d"], function: Float[np.ndarray, "f n"]) -> np.ndarray:
+def _values(waves: RandomWaves, rows: Float[np.ndarray, "time d"], function: Float[np.ndarray, "f n"]) -> np.ndarray:
     return waves(rows) @ function[:-1] + function[-1]
 
 
 def _errors(
-    waves: Waves, episodes: Episodes, function: Float[np.ndarray, "f n"], values: Float[np.ndarray, " n"]
+    waves: RandomWaves, series: _Series, function: Float[np.ndarray, "f n"], values: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Standard errors from the scatter between stretches of time, and residual norms as `Slowness.twice` has them."""
     influence, products = [], []
-    for rows, follows in _pieces(episodes):
-        v = _values(waves, rows, function)
+    for rows, follows in series.pieces():
+        v, follows = _values(waves, rows, function), follows[: len(rows) - 1]
         change = np.diff(v, axis=0)
         influence.append((change**2 - values * (v[1:] ** 2 + v[:-1] ** 2) / 2)[follows])
         after, before = -2 * change[1:] - values * v[1:-1], 2 * change[:-1] - values * v[1:-1]
@@ -248,8 +294,8 @@ def _errors(
     return errors, np.sqrt(np.where(squared >= 0, squared, np.nan))
 
 
-def _signs(waves: Waves, episodes: Episodes, function: Float[np.ndarray, "f n"]) -> Float[np.ndarray, " n"]:
+def _signs(waves: RandomWaves, series: _Series, function: Float[np.ndarray, "f n"]) -> Float[np.ndarray, " n"]:
     """The sign of each function's largest value."""
-    extremes = [(v.max(0), v.min(0)) for v in (_values(waves, rows, function) for rows, _ in _pieces(episodes))]
+    extremes = [(v.max(0), v.min(0)) for v in (_values(waves, rows, function) for rows, _ in series.pieces())]
     highest, lowest = (np.array(part) for part in zip(*extremes, strict=True))
     return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)

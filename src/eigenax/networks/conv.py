@@ -31,7 +31,7 @@ class Conv(Network):
     stride: int = eqx.field(static=True)
     activation: Activation = eqx.field(static=True)
     sparsity: Sparsity = eqx.field(static=True)
-    image_gradients: bool = eqx.field(static=True)
+    image_gradients: bool = eqx.field(static=True, default=False)
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from eigenax.baselines import linear_sfa
 from eigenax.baselines.linear_sfa import (
     classical_slowness,
     principal_components,
@@ -60,3 +61,21 @@ def test_both_ways_are_measured_on_another_video(held_out):
     exact = delta_values([np.stack([SLOW, FAST], 1)[3000:]])
     np.testing.assert_allclose(found["linear SFA"], exact, rtol=0.02)
     assert found["quadratic SFA"][0] <= 1.05 * exact[0]
+
+
+def test_pieces_make_no_difference(monkeypatch):
+    rows = mixed(6)
+    together = slow_directions(rows, 2, quadratic)
+    monkeypatch.setattr(linear_sfa, "PIECE", 700)
+    apart = slow_directions(rows, 2, quadratic)
+    both = [np.asarray(found(rows, quadratic)) for found in (together, apart)]
+    np.testing.assert_allclose(np.abs(np.sum(both[0] * both[1], 0)) / len(rows), 1, rtol=1e-3)
+    np.testing.assert_allclose(linear_sfa._of_rows(apart, rows, quadratic), both[1], rtol=1e-4, atol=1e-4)
+
+
+def test_more_features_than_can_be_told_apart_are_not_numbers():
+    rows = np.random.default_rng(0).normal(size=(3000, 12)).cumsum(0)
+    found = classical_slowness((lambda i: rows[i], 2000), (lambda i: rows[2000 + i], 1000), 80)
+    assert np.isnan(found["linear SFA"][12:]).all()
+    assert np.isfinite(found["linear SFA"][:12]).all()
+    assert np.isfinite(found["quadratic SFA"]).all()  # the 90 products of all 12, not the 65 of the first 10

@@ -48,9 +48,15 @@ def test_a_changed_video_is_read_anew(tmp_path):
     assert len(read(tmp_path / "colour.npy", tmp_path).rows) == 8
     np.save(tmp_path / "colour.npy", moving_square(9))
     assert len(read(tmp_path / "colour.npy", tmp_path).rows) == 9
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    Image.new("L", (20, 16), 10).save(folder / "1.png")
+    assert (read(folder, tmp_path).rows == 10).all()
+    Image.new("L", (20, 16), 200).save(folder / "1.png")
+    assert (read(folder, tmp_path).rows == 200).all()
 
 
-def test_a_video_cut_off_in_the_middle_ends_there_or_is_refused(tmp_path):
+def test_a_video_without_its_end_is_refused_by_name(tmp_path):
     write_mp4(tmp_path / "whole.mp4", moving_square(60))
     content = (tmp_path / "whole.mp4").read_bytes()
     (tmp_path / "cut.mp4").write_bytes(content[: len(content) // 2])

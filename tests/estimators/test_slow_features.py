@@ -17,6 +17,7 @@ from eigenax.baselines.linear_sfa import slow_directions
 from eigenax.datasets.logistic_map import driven_logistic_map
 from eigenax.errors import RunError
 from eigenax.estimators import SlowFeatureAnalysis
+from eigenax.galerkin import series
 from eigenax.networks.mlp import MLP
 
 
@@ -178,6 +179,31 @@ def test_names_of_columns_and_a_network_of_the_librarys_are_saved_too(tmp_path):
     again = SlowFeatureAnalysis.load(tmp_path / "slow.safetensors")
     assert again.feature_names_in_.tolist() == ["a", "b", "c"]
     assert eqx.tree_equal(again.network, network)
+
+
+def test_episodes_too_short_to_hold_out_are_still_learned_from():
+    t = np.arange(3060)
+    rows = np.stack([np.sin(t / 50), np.sin(t / 3), np.cos(t / 3)], 1) @ np.random.default_rng(1).normal(size=(3, 3))
+    episodes = [rows[:60], *rows[60:].reshape(600, 5, 3)]
+    slow = SlowFeatureAnalysis(45, random_state=0).fit(episodes)  # more than 60 rows can tell apart
+    assert correlation(slow.transform(rows)[:, 0], np.sin(t / 50)) > 0.95
+
+
+def test_a_part_that_never_changes_chooses_nothing(recwarn):
+    rows, source = mixture()
+    still = np.concatenate([rows, np.repeat(rows[-1:], 1200, 0)])
+    slow = SlowFeatureAnalysis(1, random_state=0).fit(still)
+    assert correlation(slow.transform(rows)[:, 0], source) > 0.9
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+
+
+def test_pieces_make_no_difference(monkeypatch):
+    rows, _ = mixture()
+    together = SlowFeatureAnalysis(2, random_state=0).fit(rows)
+    monkeypatch.setattr(series, "PIECE", 300)
+    apart = SlowFeatureAnalysis(2, random_state=0).fit([rows])
+    np.testing.assert_allclose(apart.delta_values_, together.delta_values_, rtol=1e-6)
+    np.testing.assert_allclose(apart.transform(rows), together.transform(rows), atol=1e-4)
 
 
 def test_the_same_state_gives_the_same_bits_and_it_works_in_a_pipeline():

@@ -120,31 +120,36 @@ def classical_slowness(
 ) -> dict[str, Float[np.ndarray, " n"]]:
     """Slowness, on another video, of n features that linear and quadratic slow feature analysis find in one.
 
-    Of each video its frames and how many there are. Linear: of the first `COMPONENTS` principal components. Quadratic:
-    of the products of the slowest linear features, as many as serve the last tenth of the video best when found on the
-    rest. NaN for features that are more than can be told apart.
+    Of each video its frames and how many there are. Linear: of the first `COMPONENTS` principal components, or of n if
+    that is more. Quadratic: of the products of the slowest linear features, as many as serve the last tenth of the
+    video best when found on the rest. NaN for features that are more than can be told apart.
     """
     look, count = seen
     components = principal_components(
         look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), max(n, COMPONENTS)
     )
-    rows, other_rows = (_by_pieces(_after(look, components), count, progress) for look, count in (seen, other))
+    rows, other_rows = (_by_pieces(_components_seen(see, components), rows, progress) for see, rows in (seen, other))
     linear = slow_directions(rows, max(n, *EXPANDED))
     rows, other_rows = _of_rows(linear, rows), _of_rows(linear, other_rows)
     part, scores = len(rows) * 9 // 10, {}
     for keep in {min(keep, rows.shape[1]) for keep in EXPANDED}:
         tried = slow_directions(rows[:part, :keep], n, quadratic)
-        scores[keep] = delta_values([_of_rows(tried, rows[part:, :keep], quadratic)]).sum()
+        values = _padded(delta_values([_of_rows(tried, rows[part:, :keep], quadratic)]), n)
+        scores[keep] = np.isnan(values).sum(), np.nansum(values)
     keep = min(scores, key=lambda keep: scores[keep])
     slow = slow_directions(rows[:, :keep], n, quadratic)
     found = {
         "linear SFA": delta_values([other_rows[:, :n]]),
         "quadratic SFA": delta_values([_of_rows(slow, other_rows[:, :keep], quadratic)]),
     }
-    return {name: np.pad(values, (0, n - len(values)), constant_values=np.nan) for name, values in found.items()}
+    return {name: _padded(values, n) for name, values in found.items()}
 
 
-def _after(look: Pixels, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
+def _padded(values: Float[np.ndarray, " m"], n: int) -> Float[np.ndarray, " n"]:
+    return np.pad(values, (0, n - len(values)), constant_values=np.nan)
+
+
+def _components_seen(look: Pixels, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
     return lambda numbers: components(look(numbers))
 
 

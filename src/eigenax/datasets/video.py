@@ -1,6 +1,7 @@
 """Videos, arrays and folders of images as rows of numbers over time, small and grey where they are images."""
 
 import contextlib
+import hashlib
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -60,9 +61,10 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
 
 
 def _written_at(path: Path) -> str:
-    """A word that changes when a file or folder does, so that a changed one is read anew."""
-    about = path.stat()
-    return f"{about.st_mtime_ns + about.st_size:x}"
+    """A word that changes when a file does, or any in a folder, so that what has changed is read anew."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    about = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return hashlib.sha256(repr(about).encode()).hexdigest()[:12]
 
 
 def _array(path: Path) -> np.ndarray:

@@ -24,7 +24,7 @@ from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
-FORMAT = "eigenax-slow-features-1"
+FORMAT = "eigenax-slow-features-2"
 REMEMBERED = 2**14
 """Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
 
@@ -189,7 +189,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         try:
             metadata = {
                 "format": FORMAT,
-                "parameters": serialisation.encode(list(parameters.items()), arrays, "parameters"),
+                "parameters": {
+                    name: serialisation.encode(value, arrays, f"parameter {name}") for name, value in parameters.items()
+                },
                 "n_features_in_": self.n_features_in_,
                 "feature_names_in_": None if names is None else names.tolist(),
                 "modes": serialisation.encode(self.modes_, arrays),
@@ -207,7 +209,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         arrays, metadata = read_tensors(Path(path))
         if metadata.get("format") != FORMAT:
             raise RunError(f"{path} does not hold slow features")
-        loaded = cls(**dict(serialisation.decode(metadata["parameters"], arrays)))
+        parameters = metadata["parameters"].items()
+        loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters})
         loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
         loaded.delta_values_ = arrays["delta_values_"]
         loaded.n_features_in_ = metadata["n_features_in_"]

@@ -91,41 +91,50 @@ def slow_waves(episodes: Episodes, n: int, seed: int = 0, progress: bool = False
 
 def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[RandomWaves, list[float]]:
     """The waves and ridges whose features are slowest on a part of each episode which they were not found on."""
-    share = min(1.0, LOOKED_AT / sum(map(len, episodes)))
-    looked_at = [rows[: max(2, int(share * len(rows)))] for rows in episodes]
+    looked_at = _first_rows(episodes, LOOKED_AT)
     most = max(n + 1, int((1 - HELD_OUT) * sum(map(len, looked_at))) // ROWS_PER_WAVE)
     counts = sorted({min(max(count, 4 * n), most) for count in COUNTS})
     candidates = [random_waves(looked_at, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
     folds = _folds(looked_at)
     if not folds:
-        return candidates[0], [UNCHOSEN]
-    best, choice = np.inf, None
+        return random_waves(looked_at, counts[0], SPEEDS[1], seed), [UNCHOSEN]
+    best, choice, too_few = np.inf, None, None
     for waves in progress_track(candidates, "choosing waves", show=progress):
-        tried = [_Tried(waves, _Whitened.of(_moments(waves, seen), n), held_out) for seen, held_out in folds]
+        try:
+            tried = [_Tried(waves, _Whitened.of(_moments(waves, seen), n), held_out) for seen, held_out in folds]
+        except SingularMomentsError as error:  # faster waves differ in more ways
+            too_few = error
+            continue
         # Logarithms: a feature ten times slower than the next one matters as much.
         scores = np.sum([np.log(fold.with_one_ridge(n)) for fold in tried], axis=(0, 2))
         if choice is None or scores.min() < best:
             best, choice = scores.min(), tried
-    assert choice is not None, "there is at least one candidate"
+    if choice is None:
+        assert too_few is not None, "there is at least one candidate"
+        raise too_few
     return choice[0].waves, _chosen_ridges(choice, n)
+
+
+def _first_rows(episodes: Episodes, count: int) -> Episodes:
+    """Whole episodes as far as they go, and the beginning of one more."""
+    begins = np.cumsum([0, *(len(rows) for rows in episodes)])
+    return [rows[: count - begin] for rows, begin in zip(episodes, begins, strict=False) if begin < count]
 
 
 def _folds(episodes: Episodes) -> "list[tuple[_Series, _Series]]":
     """What to look for features in, and what to measure them on: the end of each episode, then its beginning.
 
-    One alone would let through a function that is slow by chance, as where rows have been only once.
+    One alone would let through a function that is slow by chance, as where rows have been only once. Episodes that are
+    too short for it are only looked in, and parts that never change measure nothing.
     """
-    cuts, folds = [int(HELD_OUT * len(rows)) for rows in episodes], []
-    if sum(cut for cut in cuts if cut > 1) < LEAST_HELD_OUT:
-        return folds
-    for ends in (True, False):
-        parts = [
-            (rows[:-cut], rows[-cut:]) if ends else (rows[cut:], rows[:cut])
-            for rows, cut in zip(episodes, cuts, strict=True)
-            if cut > 1
-        ]
-        folds.append((_Series.of([seen for seen, _ in parts]), _Series.of([held_out for _, held_out in parts])))
-    return folds
+    cuts = [cut if (cut := int(HELD_OUT * len(rows))) > 1 else 0 for rows in episodes]
+    if sum(cuts) < LEAST_HELD_OUT:
+        return []
+    both = list(zip(episodes, cuts, strict=True))
+    last = [rows[: len(rows) - cut] for rows, cut in both], [rows[-cut:] for rows, cut in both if cut]
+    first = [rows[cut:] for rows, cut in both], [rows[:cut] for rows, cut in both if cut]
+    folds = [(_Series.of(seen), _Series.of(held_out)) for seen, held_out in (last, first)]
+    return [fold for fold in folds if all((part.rows != part.rows[0]).any() for part in fold)]
 
 
 class _Tried(NamedTuple):
@@ -151,7 +160,7 @@ def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
     """For one feature after the other, for the first ones, the largest ridge that is about as good as any."""
     ridges: list[float] = []
     for _ in range(min(n, ONE_BY_ONE)):
-        slowness = np.prod([fold.after(ridges) for fold in folds], axis=0) ** (1 / len(folds))
+        slowness = np.exp(np.mean([np.log(fold.after(ridges)) for fold in folds], axis=0))
         ridges.append(RIDGES[int(np.argmax(slowness <= AS_WELL * slowness.min()))])
     return ridges
 

@@ -58,11 +58,11 @@ class SpINInfo(NamedTuple):
 class SpIN(Solver):
     """Stochastic descent along the masked gradient, its bias corrected by moving averages.
 
-    `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian
-    as the paper does, for k² backward passes. `rate` is the paper's β, a number (1 is no correction) or a
-    schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and `rescale` gives each function its
-    residual in units of the spectrum instead of residual / L_kk, so that neither the unit nor the zero of the operator
-    matters. Both keep Σ well conditioned and change no eigenfunction.
+    `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
+    paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `rate` is the paper's β, a
+    number (1 is no correction) or a schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and
+    `rescale` gives each function its residual in units of the spectrum instead of residual / L_kk, so that neither the
+    unit nor the zero of the operator matters. Both keep Σ well conditioned and change no eigenfunction.
 
     >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
     """

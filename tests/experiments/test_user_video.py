@@ -9,6 +9,7 @@ import pytest
 
 import eigenax
 from eigenax.cli.main import main
+from eigenax.evaluation.slowness import delta_values
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
 
@@ -64,6 +65,9 @@ def test_a_model_is_applied_to_another_file(array, tmp_path):
     first, second = (np.load(tmp_path / name / "features.npy") for name in ("first", "second"))
     assert second.shape == (30, 2)
     np.testing.assert_allclose(second[1:], first[21:50], rtol=1e-4, atol=1e-4)
+    features = np.load(tmp_path / "second" / "features.npy")
+    shown = json.loads((tmp_path / "second" / "result.json").read_text())["columns"]["these files"]
+    np.testing.assert_allclose(shown, delta_values([features[1:]]), rtol=1e-4)
 
 
 def test_a_model_outlives_the_video_it_was_trained_on(array, tmp_path):

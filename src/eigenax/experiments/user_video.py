@@ -151,6 +151,7 @@ class UserVideo(SlowFeatures):
         return self.train(source, network, min(DRAWS, sum(map(len, seen))), folder, progress)
 
     def _applied(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
+        from eigenax.evaluation.slowness import delta_values
         from eigenax.modes import load
 
         modes, rows = load(self.model), recordings[0].rows
@@ -159,7 +160,8 @@ class UserVideo(SlowFeatures):
         if shape != modes.shape:
             raise RunError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
         features = self._written(modes, [recording.rows for recording in recordings], folder, progress)
-        return self._outcome(modes, recordings, features, {"steps": 0}, [len(one) for one in features])
+        result = {"steps": 0, "columns": {"these files": delta_values([one[frames - 1 :] for one in features])}}
+        return self._outcome(modes, recordings, features, result, [len(one) for one in features])
 
     def _written(self, modes: "Modes", series: "list[np.ndarray]", folder: Path, progress: bool) -> "list[np.ndarray]":
         """The features of every file, also as one array in the folder."""

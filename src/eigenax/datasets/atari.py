@@ -17,8 +17,6 @@ from eigenax.training.progress import progress_track
 
 STREAM = 2500
 """Steps that are played from a fresh game and written at once."""
-GAMES = ("beam_rider", "breakout", "freeway", "montezuma_revenge", "ms_pacman", "seaquest", "space_invaders")
-"""Those of the paper."""
 DONE = "done.txt"
 ARRAYS = (("frames", np.uint8, (84, 84)), ("ram", np.uint8, (128,)), ("starts", np.bool_, ()))
 

@@ -31,7 +31,6 @@ POINTS_PER_FUNCTION = 64
 """A Rayleigh–Ritz step over f functions takes so many times f points at least."""
 LEAST_POINTS = 100
 """Functions that live on fewer samples than this are left out."""
-SIGN_SAMPLES = 2**13
 CUTS = (1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
 """How small a variance may be for a direction to count; which of these holds is found on other samples."""
 
@@ -73,7 +72,7 @@ def measure(
         values, coefficients = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
         standard_errors, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
     place = source if is_place(source) else None
-    signs = _signs(combined(network, coefficients), fresh(purpose=4, samples=SIGN_SAMPLES))
+    signs = _signs(combined(network, coefficients), fresh(purpose=4))
     return Modes(
         network,
         coefficients * signs,

@@ -125,3 +125,9 @@ class Discs(eqx.Module):
         middles = jnp.arange(self.size, dtype=positions.dtype) + 0.5
         squared = (middles[:, None] - positions[:, 1, None, None]) ** 2 + (middles - positions[:, 0, None, None]) ** 2
         return jnp.clip(self.radius + 0.5 - jnp.sqrt(squared), 0, 1).max(0, keepdims=True)
+
+
+@eqx.filter_jit
+def drawn(view: Discs, positions: Float[Array, "rows frames balls 2"]) -> Float[Array, "rows pixels"]:
+    """All pixels of the successive frames of each row."""
+    return jax.vmap(jax.vmap(view))(positions).reshape(len(positions), -1)

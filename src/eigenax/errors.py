@@ -10,6 +10,10 @@ class RunError(RuntimeError):
     """A run that cannot begin, go on or be read; the message says why and what to do."""
 
 
+class InputError(RunError):
+    """What a user gave a run to work on cannot be used."""
+
+
 class SingularMomentsError(RunError):
     """Σ of the learned functions has no Cholesky factor: some are combinations of others, or not finite."""
 

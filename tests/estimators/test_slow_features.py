@@ -223,11 +223,26 @@ def test_the_same_state_gives_the_same_bits_and_it_works_in_a_pipeline():
         ([np.full((30, 2), np.nan)], "episode 0 contains NaN"),
         (np.full((30, 8, 8), np.nan), "contains NaN"),
         (np.ones((30, 8, 8)), "every row of X is the same"),
+        (np.arange(30 * 8 * 8 * 3.0).reshape(30, 8, 8, 3), r"X.transpose\(0, 3, 1, 2\)"),
+        (np.full((30, 8, 8), "a"), "X must hold numbers"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(rows, said):
     with pytest.raises((ValueError, RuntimeError), match=said):
         SlowFeatureAnalysis(random_state=0).fit(rows)
+
+
+def test_more_components_than_can_be_told_apart_are_refused_by_name():
+    series = np.random.default_rng(0).normal(size=(300, 1))
+    with pytest.raises(ValueError, match="n_components = 250 is too many"):
+        SlowFeatureAnalysis(250, random_state=0).fit(series)
+    with pytest.raises(ValueError, match="n_components must be less than the points there are, 29; got 29"):
+        SlowFeatureAnalysis(29, random_state=0).fit(series.reshape(30, 2, 5))
+
+
+def test_few_rows_are_called_few():
+    with pytest.warns(UserWarning, match="12 rows are too few"):
+        SlowFeatureAnalysis(1, random_state=0).fit(np.random.default_rng(0).normal(size=(12, 2)))
 
 
 def test_it_must_be_fitted_first():

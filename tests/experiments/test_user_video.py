@@ -49,7 +49,7 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert len(result["columns"]["held out"]) == 2
     assert result["changes"] == ["colours to grey"]
-    assert set(result["figures"]) == {"over-time", "extremes"}
+    assert set(result["figures"]) == {"over-time", "extremes", "training"}
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
     assert "held out" in capsys.readouterr().out
     modes = eigenax.load(tmp_path / "run")
@@ -68,6 +68,29 @@ def test_a_model_is_applied_to_another_file(array, tmp_path):
     features = np.load(tmp_path / "second" / "features.npy")
     shown = json.loads((tmp_path / "second" / "result.json").read_text())["columns"]["these files"]
     np.testing.assert_allclose(shown, delta_values([features[1:]]), rtol=1e-4)
+
+
+def test_a_model_brings_its_settings_and_takes_no_others(array, tmp_path, capsys):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    given = ["--model", tmp_path / "first", array, "--quiet", "--out", tmp_path / "second"]
+    assert slow(*given, "--n", "3") == 2
+    assert "--n does not go with --model, which has its own, 2" in capsys.readouterr().err
+    assert slow(*given, "--n", "2") == 0
+    assert "--n 2 --steps 30" in (tmp_path / "second" / "report.html").read_text()
+
+
+def test_features_that_know_their_frames_by_heart_are_called_out(tmp_path, capsys):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8))
+    words = ["--n", "2", "--steps", "200", "--clips", "4", "--channels", "8", "--width", "64", "--quiet"]
+    assert slow(tmp_path / "noise.npy", *words, "--out", tmp_path / "run") == 0
+    assert "on held-out time the features change" in capsys.readouterr().out.replace("\n", " ")
+    assert "they know those frames by heart" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_what_failed_at_once_does_not_keep_the_folder(array, tmp_path):
+    np.save(tmp_path / "still.npy", np.zeros((60, 16, 24), np.uint8))
+    assert slow(tmp_path / "still.npy", *SHORT, "--out", tmp_path / "run") == 2
+    assert slow(array, *SHORT, "--out", tmp_path / "run") == 0
 
 
 def test_a_model_outlives_the_video_it_was_trained_on(array, tmp_path):
@@ -121,9 +144,16 @@ def test_what_cannot_be_learned_from_is_one_sentence(frames, said, tmp_path, cap
         ([], "FILES are needed"),
         (["nowhere.mp4"], "there is no file"),
         ([sys.executable], "is not a video that can be read"),
+        (["table.csv"], "is a table; save its numbers as an array"),
+        (["line.npy"], "one number a time is array[:, None]"),
+        (["line.npz"], "must hold one array"),
     ],
 )
-def test_wrong_files_are_one_sentence(words, said, tmp_path, capsys):
+def test_wrong_files_are_one_sentence(words, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("1,2")
+    np.save("line.npy", np.arange(50.0))
+    np.savez("line.npz", one=np.arange(5.0), two=np.arange(5.0))
     assert slow(*words, *SHORT, "--out", tmp_path / "run") == 2
     assert said in capsys.readouterr().err
 

@@ -107,13 +107,13 @@ def _solve(words: list[str]) -> int:
 
 
 def _slow(words: list[str]) -> int:
-    return _begin("slow", words or ["--help"], EVERY)
+    return _begin("slow", words, EVERY)
 
 
 def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
     """Read settings, make a folder for them, and run."""
-    from eigenax.errors import RunError
-    from eigenax.experiments.folder import claim, default_folder
+    from eigenax.errors import InputError, RunError
+    from eigenax.experiments.folder import claim, default_folder, release
 
     try:
         options = _parse_settings(find_experiment(name, among), words)
@@ -123,7 +123,11 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
         raise RunError(str(error)) from error
     folder = options.out or default_folder(settings)
     claim(folder, settings)
-    return _execute(settings, folder, options.quiet)
+    try:
+        return _execute(settings, folder, options.quiet)
+    except InputError:
+        release(folder)
+        raise
 
 
 def _resume(words: list[str]) -> int:

@@ -34,4 +34,7 @@ def print_table(result: dict[str, Any]) -> None:
         console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)
     if result.get("stopped"):
         console.print(f"ended because {result['stopped']}", highlight=False)
-    console.print(f"{result['steps']} steps in {result['wall_seconds']:.0f} s on {result['device']}", highlight=False)
+    for note in result.get("notes", ()):
+        console.print(f"note: {note}", highlight=False)
+    steps = f"{result['steps']} steps in " if result["steps"] else ""
+    console.print(f"{steps}{result['wall_seconds']:.0f} s on {result['device']}", highlight=False)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from eigenax.errors import RunError
+from eigenax.errors import InputError, RunError
 from eigenax.training.files import explained, make_folder, write_atomically
 from eigenax.training.progress import progress_track
 
@@ -56,12 +56,12 @@ def check_game(game: str) -> None:
     try:
         from ale_py import roms
     except ImportError as error:
-        raise RunError("Atari games need the extra eigenax[atari]: pip install 'eigenax[atari]'") from error
+        raise InputError("Atari games need the extra eigenax[atari]: pip install 'eigenax[atari]'") from error
     known = roms.get_all_rom_ids()
     if game not in known:
         close = difflib.get_close_matches(game, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(sorted(known))}"
-        raise RunError(f"there is no Atari game {game!r}{hint}")
+        raise InputError(f"there is no Atari game {game!r}{hint}")
 
 
 def _done(folder: Path, about: str, steps: int) -> set[int]:

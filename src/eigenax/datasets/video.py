@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from PIL import Image, UnidentifiedImageError
 
-from eigenax.errors import RunError
+from eigenax.errors import InputError
 from eigenax.training.files import explained, make_folder
 from eigenax.training.progress import progress_track
 
@@ -43,7 +43,9 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
     Colours become grey, and frames whose longer side is above `size` pixels are scaled down to it.
     """
     if not path.exists():
-        raise RunError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}")
+    if path.suffix in {".csv", ".tsv", ".txt", ".parquet"}:
+        raise InputError(f"{path} is a table; save its numbers as an array (time, d): numpy.save('rows.npy', rows)")
     if path.suffix in {".npy", ".npz"} and not path.is_dir():
         array = _array(path)
         if array.ndim == 2:
@@ -74,16 +76,19 @@ def _array(path: Path) -> np.ndarray:
         if not isinstance(loaded, np.ndarray):
             names = loaded.files
             if len(names) != 1:
-                raise RunError(f"{path} must hold one array, the frames or rows over time; it holds {', '.join(names)}")
+                raise InputError(
+                    f"{path} must hold one array, the frames or rows over time; it holds {', '.join(names)}"
+                )
             loaded = loaded[names[0]]
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise RunError(f"{path} is not a NumPy array that can be read ({error})") from error
+        raise InputError(f"{path} is not a NumPy array that can be read ({error})") from error
     if not (np.issubdtype(loaded.dtype, np.number) or loaded.dtype == bool) or np.iscomplexobj(loaded):
-        raise RunError(f"{path} must hold real numbers; it holds {loaded.dtype}")
+        raise InputError(f"{path} must hold real numbers; it holds {loaded.dtype}")
     if loaded.ndim not in {2, 3, 4} or 0 in loaded.shape:
-        raise RunError(
+        hint = "; one number a time is array[:, None]" if loaded.ndim == 1 and loaded.size else ""
+        raise InputError(
             f"{path} must have the shape (time, d), (time, height, width) or (time, height, width, colours); it has "
-            f"{loaded.shape}"
+            f"{loaded.shape}{hint}"
         )
     return loaded
 
@@ -92,7 +97,7 @@ def _pictures(folder: Path) -> _Frames:
     """The images of a folder in the order of their names, numbers in them counted as numbers."""
     files = [file for file in folder.iterdir() if file.suffix.lower() in PICTURES]
     if not files:
-        raise RunError(
+        raise InputError(
             f"{folder} holds no images ({', '.join(sorted(PICTURES))}); got a folder, so its frames are meant"
         )
     files.sort(key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)])
@@ -102,9 +107,10 @@ def _pictures(folder: Path) -> _Frames:
             try:
                 with Image.open(file) as image:
                     deep = image.mode.startswith(("I", "F"))
-                    yield np.asarray(image, np.float32) if deep else np.asarray(image.convert("RGB"))
+                    kind = "L" if image.mode in {"L", "1"} else "RGB"
+                    yield np.asarray(image, np.float32) if deep else np.asarray(image.convert(kind))
             except (UnidentifiedImageError, OSError) as error:
-                raise RunError(f"{file} is not an image that can be read ({error})") from error
+                raise InputError(f"{file} is not an image that can be read ({error})") from error
 
     first = next(opened())
 
@@ -112,7 +118,7 @@ def _pictures(folder: Path) -> _Frames:
         for file, frame in zip(files, opened(), strict=True):
             if frame.shape[:2] != first.shape[:2]:
                 sizes = " and ".join(f"{one.shape[1]}×{one.shape[0]}" for one in (first, frame))
-                raise RunError(
+                raise InputError(
                     f"all images of {folder} must have one size; {files[0].name} and {file.name} have {sizes}"
                 )
             yield frame
@@ -125,14 +131,14 @@ def _video(path: Path) -> _Frames:
     try:
         import imageio_ffmpeg
     except ImportError as error:
-        raise RunError(
+        raise InputError(
             "reading videos needs the extra eigenax[video]; arrays and folders of images need nothing"
         ) from error
     try:
         about = next(imageio_ffmpeg.read_frames(path))
         count = imageio_ffmpeg.count_frames_and_secs(path)[0]
     except (OSError, RuntimeError, StopIteration, ValueError, IndexError) as error:
-        raise RunError(
+        raise InputError(
             f"{path} is not a video that can be read; videos, .npy, .npz and folders of images can"
         ) from error
     width, height = about["size"]
@@ -144,7 +150,7 @@ def _video(path: Path) -> _Frames:
                 for frame in frames:
                     yield np.frombuffer(frame, np.uint8).reshape(height, width, 3)
             except (OSError, RuntimeError, ValueError) as error:
-                raise RunError(f"{path} cannot be read to its end: {error}") from error
+                raise InputError(f"{path} cannot be read to its end: {error}") from error
 
     return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8))
 
@@ -152,10 +158,12 @@ def _video(path: Path) -> _Frames:
 def _target(path: Path, shape: tuple[int, ...], size: int) -> tuple[tuple[int, int], str]:
     """Height and width that frames are kept with, and what has to be done to them."""
     if len(shape) == 3 and shape[2] not in {1, 3, 4}:
-        raise RunError(f"{path} must have 1, 3 or 4 colours in its last axis; it has {shape[2]}")
+        raise InputError(f"{path} must have 1, 3 or 4 colours in its last axis; it has {shape[2]}")
     height, width = shape[:2]
     if min(height, width) < 2:
-        raise RunError(f"{path} has frames of {width}×{height} pixels, too few for a convolution; give rows (time, d)")
+        raise InputError(
+            f"{path} has frames of {width}×{height} pixels, too few for a convolution; give rows (time, d)"
+        )
     scale = min(1.0, size / max(height, width))
     target = max(2, round(height * scale)), max(2, round(width * scale))
     changes = ["colours to grey"] if len(shape) == 3 else []

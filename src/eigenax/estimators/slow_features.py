@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from eigenax import serialisation
 from eigenax.assemble import solve
 from eigenax.checks import whole
-from eigenax.errors import RunError
+from eigenax.errors import RunError, SingularMomentsError
 from eigenax.evaluation.features import features_of
 from eigenax.galerkin.series import slow_waves
 from eigenax.modes import Modes
@@ -102,7 +102,10 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
         n, seed = whole("n_components", self.n_components), int(check_random_state(self.random_state).randint(2**31))
         if network is None and episodes[0].ndim == 2:
-            self.modes_: Modes = slow_waves(episodes, n, seed, self.verbose)
+            try:
+                self.modes_: Modes = slow_waves(episodes, n, seed, self.verbose)
+            except SingularMomentsError as error:
+                raise ValueError(f"n_components = {n} is too many: {error}") from error
         else:
             self.modes_ = self._trained(episodes, network, n, seed)
         self.delta_values_ = self.modes_.eigenvalues
@@ -111,6 +114,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _trained(self, episodes: list[np.ndarray], network: Any, n: int, seed: int) -> Modes:
         frames, shortest = self._frames(episodes[0]), min(map(len, episodes))
+        points = sum(len(rows) - frames + 1 for rows in episodes)
+        if n >= points:
+            raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
         length = max(2, min(whole("length", self.length), shortest - frames + 1))
         modes = solve(
             Slowness(),
@@ -148,6 +154,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 raise ValueError(f"X has rows of shape {rows.shape[1:]}, but this was fitted on {self._row_shape}")
             return [rows]
         episodes = episodes_of(X)
+        _check_images(episodes[0])
         if reset:
             self.n_features_in_ = int(np.prod(episodes[0].shape[1:]))
         elif episodes[0].shape[1:] != self._row_shape:
@@ -206,6 +213,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SlowFeatureAnalysis":
         """An estimator from a file that `save` wrote."""
+        if not Path(path).is_file():
+            raise RunError(f"there is no file {path}")
         arrays, metadata = read_tensors(Path(path))
         if metadata.get("format") != FORMAT:
             raise RunError(f"{path} does not hold slow features")
@@ -219,3 +228,14 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         loaded._n_features_out = loaded.modes_.n
         loaded._memory, loaded._seen = [], 0
         return loaded
+
+
+def _check_images(rows: np.ndarray) -> None:
+    """Refuse what is no number, and colours in the last axis, which would be taken for the width."""
+    if not (np.issubdtype(rows.dtype, np.number) or rows.dtype == bool):
+        raise ValueError(f"X must hold numbers; got {rows.dtype}")
+    if rows.ndim == 4 and rows.shape[-1] in {1, 3, 4} and rows.shape[1] > 4:
+        raise ValueError(
+            f"X must have images (time, colours, height, width); got {rows.shape}, which looks like colours in the "
+            "last axis: X.transpose(0, 3, 1, 2)"
+        )

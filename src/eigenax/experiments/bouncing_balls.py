@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eigenax.errors import RunError
+from eigenax.errors import InputError
 from eigenax.experiments.base import Outcome, flag
 from eigenax.experiments.published import PUBLISHED
 from eigenax.experiments.slow_features import SlowFeatures
@@ -135,8 +135,8 @@ class BouncingBalls(SlowFeatures):
         features = features_of(modes, held_out, frames=2, view=self.view, progress=progress)[1:]
         slowness = delta_values([features])
         others = self.classical(progress)
-        state = (part[1 : LOOKED_AT + 1] for part in self.other_video)
-        told = meaning(features[:LOOKED_AT], *state, self.reach)
+        positions, velocities = (part[1 : LOOKED_AT + 1] for part in self.other_video)
+        told = meaning(features[:LOOKED_AT], positions, velocities, self.reach)
         metrics = read_metrics(folder / "metrics.jsonl")
         result = {
             "training_seconds": metrics[-1]["seconds"],
@@ -177,7 +177,7 @@ class BouncingBalls(SlowFeatures):
                 frames, balls=self.balls, size=self.size, radius=self.radius, speed=self.speed, seed=seed
             )
         except ValueError as error:  # no room for so many
-            raise RunError(str(error)) from error
+            raise InputError(str(error)) from error
 
     def _figures(
         self,

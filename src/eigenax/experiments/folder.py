@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -38,6 +39,14 @@ def claim(folder: Path, experiment: Experiment) -> None:
         raise RunError(f"{folder} is not empty and holds no run; choose another --out")
     make_folder(folder)
     write_atomically(folder / SETTINGS, settings_toml(experiment))
+
+
+def release(folder: Path) -> None:
+    """Remove what a run left that failed before it learned anything, so that the same command can be tried again."""
+    from eigenax.training.checkpoint import checkpoints
+
+    if not checkpoints(folder / "checkpoints"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def settings_toml(experiment: Experiment) -> str:

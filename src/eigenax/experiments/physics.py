@@ -53,7 +53,7 @@ class Physics(Experiment):
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Solve, and compare with what is known."""
         import eigenax
-        from eigenax.errors import RunError
+        from eigenax.errors import InputError
         from eigenax.training.metrics import read_metrics
 
         try:
@@ -69,7 +69,7 @@ class Physics(Experiment):
                 progress=progress,
             )
         except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
-            raise RunError(str(error)) from error
+            raise InputError(str(error)) from error
         metrics = read_metrics(folder / "metrics.jsonl")
         result = self.scores(modes) | {
             "steps": modes.steps,

@@ -2,9 +2,9 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from eigenax.errors import RunError
+from eigenax.errors import InputError
 from eigenax.experiments.base import Experiment
 from eigenax.experiments.published import check_averaging, spin
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class SlowFeatures(Experiment):
     """Settings and training of a network that looks at two successive frames."""
+
+    values: ClassVar[str] = "Slowness"
+    reading: ClassVar[str] = (
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on clips of "
+        "the video that was trained on, with its standard error; held out is on video that nothing was trained on."
+    )
 
     n: int = 12
     """Number of features; the constant one is not counted."""
@@ -130,5 +136,5 @@ class SlowFeatures(Experiment):
                 progress=progress,
             )
         except ValueError as error:  # what only the solver could see, such as too few different frames
-            raise RunError(str(error)) from error
+            raise InputError(str(error)) from error
         return modes[1:]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from tyro.conf import Positional, arg
 
-from eigenax.errors import RunError
-from eigenax.experiments.base import Outcome
+from eigenax.errors import InputError, SingularMomentsError
+from eigenax.experiments.base import Outcome, flag
 from eigenax.experiments.slow_features import SlowFeatures
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FEATURES, FRAMES = "features.npy", "frames"
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
+TOO_FAST = 3.0
+"""Held-out slowness over the learned one that is worth a warning."""
 HELD = 2**30
 """Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
 
@@ -45,7 +47,7 @@ class UserVideo(SlowFeatures):
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILES")] = ()
     """Videos, arrays or folders of images."""
     model: str = ""
-    """Folder of an earlier run, whose features are wanted of these files."""
+    """Folder of an earlier run, whose features are wanted of these files; its settings come with it."""
     steps: int = 2000
     """Training steps."""
     clips: int = 24
@@ -62,9 +64,28 @@ class UserVideo(SlowFeatures):
     """Share of each file, at its end, on which slowness is measured and nothing is trained."""
 
     def resolved(self) -> Self:
-        """With whole paths."""
-        model = str(Path(self.model).resolve()) if self.model else ""
-        return dataclasses.replace(self, files=tuple(str(Path(file).resolve()) for file in self.files), model=model)
+        """With whole paths, and with the settings of the model, if there is one."""
+        files = tuple(str(Path(file).resolve()) for file in self.files)
+        if not self.model:
+            return dataclasses.replace(self, files=files)
+        model = str(Path(self.model).resolve())
+        return dataclasses.replace(self._settings_of(Path(model)), files=files, model=model)
+
+    def _settings_of(self, model: Path) -> Self:
+        """The settings of the run in a folder, with which no others go."""
+        from eigenax.experiments.folder import read_experiment
+
+        trained = read_experiment(model)
+        if not isinstance(trained, type(self)):
+            raise InputError(f"{model} holds a run of {trained.name}, not of `eigenax slow`")
+        usual = self.with_preset(self.preset)
+        for field in dataclasses.fields(self):
+            given, there = getattr(self, field.name), getattr(trained, field.name)
+            if field.name not in {"files", "model"} and given not in {getattr(usual, field.name), there}:
+                raise ValueError(
+                    f"--{flag(field.name)} does not go with --model, which has its own, {there}; train anew for {given}"
+                )
+        return trained
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
@@ -88,31 +109,21 @@ class UserVideo(SlowFeatures):
 
         found = []
         for number, file in enumerate(self.files):
-            recording = read_recording(Path(file), folder / FRAMES / str(number), self.frame_size, progress)
+            recording = read_recording(Path(file), folder / FRAMES / str(number), self.size, progress)
             if recording.changes and progress:
                 print(f"{Path(file).name}: {recording.changes}", file=sys.stderr)
             check_rows(recording.rows, file)
             found.append(recording)
-        shapes = {recording.rows.shape[1:] for recording in found}
-        if len(shapes) > 1:
-            raise RunError(f"all files must have frames of one size; they have {', '.join(map(str, sorted(shapes)))}")
+        for file, recording in zip(self.files, found, strict=True):
+            if recording.rows.shape[1:] != found[0].rows.shape[1:]:
+                shapes = " and ".join(str(one.rows.shape[1:]) for one in (found[0], recording))
+                raise InputError(f"all files must have frames of one size; {self.files[0]} and {file} have {shapes}")
         return found
-
-    @property
-    def frame_size(self) -> int:
-        """The longer side of frames: that of the model, if there is one."""
-        from eigenax.experiments.folder import read_experiment
-
-        if not self.model:
-            return self.size
-        trained = read_experiment(Path(self.model))
-        if not isinstance(trained, UserVideo):
-            raise RunError(f"{self.model} holds a run of {trained.name}, not of `eigenax slow`")
-        return trained.frame_size
 
     def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
         from eigenax.evaluation.slowness import delta_values
         from eigenax.galerkin.series import slow_waves
+        from eigenax.report.slow_features import draw_training
         from eigenax.training.metrics import read_metrics
 
         series = [recording.rows for recording in recordings]
@@ -120,14 +131,17 @@ class UserVideo(SlowFeatures):
         ends = [len(rows) - int(self.held_out * len(rows)) for rows in series]
         for file, rows, end in zip(self.files, series, ends, strict=True):
             if end < self.length + frames - 1:
-                raise RunError(
+                raise InputError(
                     f"{file} has {len(rows)} frames, {end} of them to learn from, and a clip takes "
                     f"{self.length + frames - 1}: give a longer one, or a smaller --length or --held-out"
                 )
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
         result: dict[str, Any] = {}
         if frames == 1:
-            modes = slow_waves(seen, self.n, self.seed, progress)
+            try:
+                modes = slow_waves(seen, self.n, self.seed, progress)
+            except SingularMomentsError as error:
+                raise InputError(f"--n {self.n} is too many: {error}") from error
             result |= {"steps": 0, "stopped": modes.stopped}
         else:
             modes = self._learned(seen, folder, progress)
@@ -135,8 +149,12 @@ class UserVideo(SlowFeatures):
         features = self._written(modes, series, folder, progress)
         held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
-            result["columns"] = {"held out": delta_values([one for one in held_out if len(one)])}
-        return self._outcome(modes, recordings, features, result, ends)
+            slowness = delta_values([one for one in held_out if len(one)])
+            result |= {"columns": {"held out": slowness}, "notes": _notes(slowness, modes.eigenvalues)}
+        outcome = self._outcome(modes, recordings, features, result, ends)
+        if frames == 2:
+            outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"))
+        return outcome
 
     def _learned(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
         """Train a convolution on pairs of frames."""
@@ -158,7 +176,7 @@ class UserVideo(SlowFeatures):
         frames = frames_of(rows)
         shape = (frames, *rows.shape[1:]) if frames == 2 else rows.shape[1:]
         if shape != modes.shape:
-            raise RunError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
+            raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
         features = self._written(modes, [recording.rows for recording in recordings], folder, progress)
         result = {"steps": 0, "columns": {"these files": delta_values([one[frames - 1 :] for one in features])}}
         return self._outcome(modes, recordings, features, result, [len(one) for one in features])
@@ -189,7 +207,7 @@ class UserVideo(SlowFeatures):
     ) -> Outcome:
         from eigenax.report.user_video import draw_extremes, draw_over_time
 
-        figures = {"over-time": draw_over_time(features, ends)}
+        figures = {"over-time": draw_over_time(features, ends, [Path(file).name for file in self.files])}
         if recordings[0].rows.ndim == 3:
             figures["extremes"] = draw_extremes([recording.rows for recording in recordings], features)
         about = {
@@ -198,6 +216,19 @@ class UserVideo(SlowFeatures):
             "changes": [recording.changes for recording in recordings],
         }
         return Outcome(modes, result | about, figures)
+
+
+def _notes(held_out: "np.ndarray", learned: "np.ndarray") -> list[str]:
+    """A warning where features are much faster on held-out time than where they were learned."""
+    import numpy as np
+
+    times = float(np.nanmedian(held_out / np.maximum(learned, 1e-12)))
+    if not times > TOO_FAST:
+        return []
+    return [
+        f"on held-out time the features change {times:.2g} times as fast as where they were learned: they know those "
+        "frames by heart, or what comes later is different; give more video, or take fewer --steps or a smaller --n"
+    ]
 
 
 def frames_of(rows: "np.ndarray") -> int:
@@ -214,9 +245,9 @@ def check_rows(rows: "np.ndarray", file: str) -> None:
         piece = np.asarray(rows[start : start + pieces])
         if np.issubdtype(piece.dtype, np.floating) and not np.isfinite(piece).all():
             row = start + int(np.argmin(np.isfinite(piece).reshape(len(piece), -1).all(1)))
-            raise RunError(f"{file} contains NaN or infinity in frame {row}, counted from 0; fill or cut it out")
+            raise InputError(f"{file} contains NaN or infinity in frame {row}, counted from 0; fill or cut it out")
         changes = changes or bool((piece != rows[0]).any())
     if not changes:
-        raise RunError(
+        raise InputError(
             f"{file} never changes: all of its {len(rows)} frames are equal, and nothing in it is slow or fast"
         )

@@ -1,6 +1,7 @@
 """Slow features of rows of numbers without training: the slowest combinations of random waves."""
 
 import itertools
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -97,6 +98,10 @@ def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[Rand
     candidates = [random_waves(looked_at, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
     folds = _folds(looked_at)
     if not folds:
+        count = sum(map(len, episodes))
+        warnings.warn(
+            f"{count} rows are too few to check features on a part of them: what is found may be chance", stacklevel=2
+        )
         return random_waves(looked_at, counts[0], SPEEDS[1], seed), [UNCHOSEN]
     best, choice, too_few = np.inf, None, None
     for waves in progress_track(candidates, "choosing waves", show=progress):

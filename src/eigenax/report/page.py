@@ -25,7 +25,9 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
     page = environment.get_template("page.html.j2").render(
         version=__version__,
         summary=experiment.summary,
-        settings=[(field.name, getattr(experiment, field.name)) for field in dataclasses.fields(experiment)],
+        values=experiment.values,
+        reading=experiment.reading,
+        settings=[(field.name, _shown(getattr(experiment, field.name))) for field in dataclasses.fields(experiment)],
         result=result,
         rows=mode_rows(result),
         figures=[(caption, _embedded(folder / "figures" / f"{n}.png")) for n, caption in result["figures"].items()],
@@ -35,6 +37,10 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
     path = folder / "report.html"
     write_atomically(path, page)
     return path
+
+
+def _shown(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def command(experiment: "Experiment") -> str:
@@ -65,7 +71,7 @@ def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
         "grid": result.get("grid_eigenvalues"),
         "uncorrected": result.get("uncorrected", {}).get("eigenvalues"),
     }
-    known = {name: values for name, values in columns.items() if values is not None}
+    known = {name: values for name, values in columns.items() if values is not None and set(values) != {None}}
     return [{name: values[k] for name, values in known.items()} for k in range(len(result["eigenvalues"]))]
 
 

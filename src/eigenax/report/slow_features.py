@@ -21,10 +21,11 @@ def draw_heat_maps(
     maps: Float[np.ndarray, "n p p"], slowness: Float[np.ndarray, " n"], told: Meaning
 ) -> tuple[Figure, str]:
     """The mean of each feature while a ball is in each place."""
-    rows = -(-len(maps) // COLUMNS)
+    columns = min(COLUMNS, len(maps))
+    rows = -(-len(maps) // columns)
     with mpl.rc_context(STYLE):
-        figure = new_figure(8.2, 1.72 * rows)
-        axes = figure.subplots(rows, COLUMNS, squeeze=False).ravel()
+        figure = new_figure(8.2 * columns / COLUMNS, 1.72 * rows)
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
         limit = np.percentile(np.abs(maps), 99.5)
         for k, (axis, image) in enumerate(zip(axes, maps, strict=False)):
             axis.imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit, interpolation="bilinear")

@@ -6,6 +6,9 @@ from pathlib import Path
 # Two cores are shared by pytest's workers; one thread each keeps their sum at two.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Workers and the programs they start compile the same things: once is enough.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 import jax
 import pytest

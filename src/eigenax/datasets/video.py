@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -135,8 +136,9 @@ def _video(path: Path) -> _Frames:
             "reading videos needs the extra eigenax[video]; arrays and folders of images need nothing"
         ) from error
     try:
-        about = next(imageio_ffmpeg.read_frames(path))
-        count = imageio_ffmpeg.count_frames_and_secs(path)[0]
+        with _starting_processes():
+            about = next(imageio_ffmpeg.read_frames(path))
+            count = imageio_ffmpeg.count_frames_and_secs(path)[0]
     except (OSError, RuntimeError, StopIteration, ValueError, IndexError) as error:
         raise InputError(
             f"{path} is not a video that can be read; videos, .npy, .npz and folders of images can"
@@ -145,7 +147,8 @@ def _video(path: Path) -> _Frames:
 
     def decoded() -> Iterator[np.ndarray]:
         with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:
-            next(frames)
+            with _starting_processes():
+                next(frames)
             try:
                 for frame in frames:
                     yield np.frombuffer(frame, np.uint8).reshape(height, width, 3)
@@ -153,6 +156,14 @@ def _video(path: Path) -> _Frames:
                 raise InputError(f"{path} cannot be read to its end: {error}") from error
 
     return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8))
+
+
+@contextlib.contextmanager
+def _starting_processes() -> Iterator[None]:
+    """Without JAX's warning that a forked process may hang: another program is run in it at once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+        yield
 
 
 def _target(path: Path, shape: tuple[int, ...], size: int) -> tuple[tuple[int, int], str]:

@@ -65,7 +65,7 @@ class Meaning(NamedTuple):
     harmonics: dict[str, float]
     """Of sums of harmonics over the balls, what all features together explain."""
     velocities: dict[str, float]
-    """Of the balls' mean velocity and of its square, the same."""
+    """Of the balls' mean velocity, of its square, and of Σ vx² − vy² (which axis they move along), the same."""
     slow_balls: dict[str, float]
     """The same of sums of harmonics in which a ball counts the more, the slower it is."""
     marginal: Float[np.ndarray, " n"]
@@ -89,8 +89,12 @@ def meaning(
     told = explained_share(slowest.values, features)
     speeds = np.linalg.norm(velocities, axis=-1)
     slow_first = harmonics(positions, reach, 2, 1 / (speeds + speeds.mean() / 2))
-    drift = velocities.mean(1)
-    motion = Named(["x", "y", "speed squared"], np.concatenate([drift, (drift**2).sum(1, keepdims=True)], 1))
+    drift, squares = velocities.mean(1), (velocities**2).sum(1)
+    along = squares[:, :1] - squares[:, 1:]
+    motion = Named(
+        ["x", "y", "speed squared", "along x or y"],
+        np.concatenate([drift, (drift**2).sum(1, keepdims=True), along], 1),
+    )
     marginal = explained_share(features, many.values)
     joint = int(np.argmin(marginal))
     together = pairs(positions, reach, 2)

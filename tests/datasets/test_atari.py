@@ -25,6 +25,7 @@ def test_a_random_agent_sees_changing_frames_and_memory(game, tmp_path):
     assert (changes > 0).mean() > 0.5
     assert (played.ram != played.ram[0]).any(0).sum() > 5
     assert played.starts[0]
+    assert set(played.actions.tolist()) == set(range({"breakout": 4, "freeway": 3}[game]))
 
 
 def test_an_episode_ends_where_the_game_is_over(tmp_path):
@@ -34,9 +35,9 @@ def test_an_episode_ends_where_the_game_is_over(tmp_path):
     assert (lives[played.starts] == 5).all()
     assert (np.diff(lives)[~played.starts[1:]] <= 0).all()
     episodes = played.episodes()
-    assert sum(map(len, episodes)) == 600
-    np.testing.assert_array_equal(episodes[1][0], played.frames[np.flatnonzero(played.starts)[1]])
-    assert min(map(len, played.episodes(least=100))) >= 100
+    assert sum(len(episode.frames) for episode in episodes) == 600
+    np.testing.assert_array_equal(episodes[1].frames[0], played.frames[np.flatnonzero(played.starts)[1]])
+    assert min(len(episode.actions) for episode in played.episodes(least=100)) >= 100
 
 
 @pytest.mark.usefixtures("short_streams")

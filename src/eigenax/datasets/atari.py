@@ -18,7 +18,12 @@ from eigenax.training.progress import progress_track
 STREAM = 2500
 """Steps that are played from a fresh game and written at once."""
 DONE = "done.txt"
-ARRAYS = (("frames", np.uint8, (84, 84)), ("ram", np.uint8, (128,)), ("starts", np.bool_, ()))
+ARRAYS = (
+    ("frames", np.uint8, (84, 84)),
+    ("ram", np.uint8, (128,)),
+    ("starts", np.bool_, ()),
+    ("actions", np.uint8, ()),
+)
 
 
 class Gameplay(NamedTuple):
@@ -29,11 +34,13 @@ class Gameplay(NamedTuple):
     """The 128 bytes of the console's memory."""
     starts: Bool[np.ndarray, " time"]
     """Where an episode begins."""
+    actions: UInt8[np.ndarray, " time"]
+    """What was done to get there, numbered among what the game knows."""
 
-    def episodes(self, least: int = 1) -> list[UInt8[np.ndarray, "_ side side"]]:
-        """The frames of each episode of at least so many."""
+    def episodes(self, least: int = 1) -> "list[Gameplay]":
+        """Each episode of at least so many steps."""
         edges = [*np.flatnonzero(self.starts).tolist(), len(self.starts)]
-        return [self.frames[i:j] for i, j in itertools.pairwise(edges) if j - i >= least]
+        return [Gameplay(*(part[i:j] for part in self)) for i, j in itertools.pairwise(edges) if j - i >= least]
 
 
 def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bool = False) -> Gameplay:

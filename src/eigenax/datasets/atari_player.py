@@ -1,5 +1,6 @@
 """A random agent at one Atari game. Nothing heavy is imported: every process that plays imports this."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ class Played(NamedTuple):
     ram: UInt8[np.ndarray, "time bytes"]
     starts: Bool[np.ndarray, " time"]
     """Where an episode begins."""
+    actions: UInt8[np.ndarray, " time"]
+    """What the agent did to get there, numbered among what the game knows."""
 
 
 class _Console:
@@ -32,7 +35,7 @@ class _Console:
         self.ale.setInt("random_seed", seed)
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.loadROM(str(roms.get_rom_path(game)))
-        self.actions = self.ale.getMinimalActionSet()
+        self.actions = list(self.ale.getMinimalActionSet())
         width, height = self.ale.getScreenDims()[::-1]
         self.before, self.now = np.empty((height, width), np.uint8), np.empty((height, width), np.uint8)
 
@@ -55,13 +58,15 @@ def play(game: str, steps: int, seed: int, stream: int) -> Played:
     """
     rng = np.random.default_rng((seed, stream))
     console = _Console(game, int(rng.integers(2**31)))
-    seen = Played(np.empty((steps, SIDE, SIDE), np.uint8), np.empty((steps, RAM), np.uint8), np.zeros(steps, bool))
+    bytes_of = functools.partial(np.empty, dtype=np.uint8)
+    seen = Played(bytes_of((steps, SIDE, SIDE)), bytes_of((steps, RAM)), np.zeros(steps, bool), bytes_of(steps))
     fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
     for step in range(steps):
         if console.ale.game_over():
             console.ale.reset_game()
             fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
-        action = Action.NOOP if idle else console.actions[rng.integers(len(console.actions))]
-        seen.frames[step], seen.ram[step], seen.starts[step] = console.act(action), console.ale.getRAM(), fresh
+        number = console.actions.index(Action.NOOP) if idle else int(rng.integers(len(console.actions)))
+        seen.frames[step], seen.ram[step] = console.act(console.actions[number]), console.ale.getRAM()
+        seen.starts[step], seen.actions[step] = fresh, number
         fresh, idle = False, max(0, idle - 1)
     return seen

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.core.batch import Function
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.modes import Modes
 from eigenax.sources.clips import as_images, joined
@@ -29,16 +30,28 @@ def features_of(
     The first rows have too few before them, and the very first one stands in for those. `view` is that of `Clips`. A
     memory-mapped series is read piece by piece.
     """
+    with counting_in(modes.precision, at_least=True), full_precision():
+        return values_over(modes.at_point, series, frames=frames, view=view, progress=progress)
+
+
+def values_over(
+    function: Function,
+    series: np.ndarray,
+    *,
+    frames: int = 1,
+    view: Callable[[Array], Array] | None = None,
+    progress: bool = False,
+) -> Float[np.ndarray, "time n"]:
+    """The same of any function of a point."""
     pieces = []
     for start in progress_track(range(0, len(series), AT_ONCE), "features", show=progress):
         rows = np.arange(start - frames + 1, start + AT_ONCE).clip(0, len(series) - 1)
         piece = series[rows[0] : rows[-1] + 1][rows - rows[0]]
-        with counting_in(modes.precision, at_least=True), full_precision():
-            pieces.append(np.asarray(_of_piece(modes, jnp.asarray(piece, float), frames, view)))
+        pieces.append(np.asarray(_of_piece(function, jnp.asarray(piece, float), frames, view)))
     return np.concatenate(pieces)[: len(series)]
 
 
 @eqx.filter_jit
-def _of_piece(modes: Modes, rows: Array, frames: int, view: Callable[[Array], Array] | None) -> Array:
+def _of_piece(function: Function, rows: Array, frames: int, view: Callable[[Array], Array] | None) -> Array:
     seen = jax.vmap(as_images if view is None else lambda row: as_images(view(row)))(rows)
-    return jax.vmap(modes.at_point)(joined(seen, frames))
+    return jax.vmap(function)(joined(seen, frames))

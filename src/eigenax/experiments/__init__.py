@@ -16,6 +16,7 @@ EXPERIMENTS = {
     "sphere": "eigenax.experiments.sphere:Sphere",
     "torus": "eigenax.experiments.torus:Torus",
     "bouncing-balls": "eigenax.experiments.bouncing_balls:BouncingBalls",
+    "atari": "eigenax.experiments.atari:Atari",
 }
 """What `eigenax run` knows."""
 EVERY = EXPERIMENTS | {

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class SlowFeatures(Experiment):
-    """Settings and training of a network that looks at two successive frames."""
+    """Settings and training of a network that looks at successive frames."""
 
+    kernel: ClassVar[int] = 5
+    """Side of the convolutions' kernels."""
     values: ClassVar[str] = "Slowness"
     reading: ClassVar[str] = (
         "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on clips of "
@@ -30,7 +32,7 @@ class SlowFeatures(Experiment):
     clips: int = 96
     """Clips in a batch."""
     length: int = 10
-    """Points of a clip, each made of two successive frames."""
+    """Points of a clip, each made of successive frames."""
     channels: str = "32,64,64"
     """Feature maps of each convolution, with commas between them."""
     width: int = 256
@@ -97,6 +99,7 @@ class SlowFeatures(Experiment):
                 shape,
                 self.n,
                 channels=self.maps,
+                kernel=self.kernel,
                 width=self.width,
                 activation=self.activation,
                 sparsity=self.sparsity,

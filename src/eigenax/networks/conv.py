@@ -78,7 +78,7 @@ class Conv(Network):
         x = x.astype(self.kernels[0].dtype)  # convolutions do not mix precisions
         for layer, (kernel, bias) in enumerate(zip(self.kernels, self.kernel_biases, strict=True), start=1):
             allowed = mask(layer, layers, kernel.shape[1], kernel.shape[0], outputs, self.sparsity)
-            x = self._convolve(x, kernel * allowed[:, :, None, None])
+            x = convolved(x, kernel * allowed[:, :, None, None], self.stride, self.image_gradients)
             x = act(x + bias[:, None, None])
         allowed, _ = self._dense_masks(x.shape[0], x.shape[1] * x.shape[2], self.weights[0].shape[0], outputs)
         return act((self.weights[0] * allowed) @ x.ravel() + self.biases[0])
@@ -94,23 +94,26 @@ class Conv(Network):
         """The last hidden layer as functions of their own."""
         return HiddenLayer(self)
 
-    def _convolve(self, x: Float[Array, "c h w"], kernel: Float[Array, "o c kh kw"]) -> Float[Array, "o h2 w2"]:
-        """A convolution that keeps the size but for the stride, in the way that is fastest where it runs.
-
-        Inside a loop, compiled convolutions are ten times slower on a processor than products of matrices.
-        """
-        elsewhere = _with_image_gradients if self.image_gradients else _by_convolution
-        return jax.lax.platform_dependent(
-            x,
-            kernel,
-            cpu=partial(_by_products, stride=self.stride),
-            default=lambda x, kernel: elsewhere(x, kernel, self.stride),
-        )
-
     def _dense_masks(self, maps: int, pixels: int, width: int, outputs: int) -> tuple:
         layers = len(self.kernels) + 2
         by_map = mask(layers - 1, layers, maps, width, outputs, self.sparsity)
         return by_map.repeat(pixels, axis=1), mask(layers, layers, width, outputs, outputs, self.sparsity)
+
+
+def convolved(
+    x: Float[Array, "c h w"], kernel: Float[Array, "o c kh kw"], stride: int, image_gradients: bool = False
+) -> Float[Array, "o h2 w2"]:
+    """A convolution that keeps the size but for the stride, in the way that is fastest where it runs.
+
+    Inside a loop, compiled convolutions are ten times slower on a processor than products of matrices.
+    """
+    elsewhere = _with_image_gradients if image_gradients else _by_convolution
+    return jax.lax.platform_dependent(
+        x,
+        kernel,
+        cpu=partial(_by_products, stride=stride),
+        default=lambda x, kernel: elsewhere(x, kernel, stride),
+    )
 
 
 def _after(size: int, stride: int, times: int) -> int:

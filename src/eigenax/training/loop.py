@@ -131,8 +131,10 @@ def _chunk(solver: Solver, operator: Operator, static: RunState, batch: int) -> 
 
 
 def _averaged(infos: Any, shares: Float[Array, " steps"], sign: float) -> dict[str, Any]:
-    fields = infos._asdict() | {"eigenvalues": sign * infos.eigenvalues, "effective_samples": shares}
+    fields = infos._asdict() | {"effective_samples": shares}
     del fields["healthy"]
+    if "eigenvalues" in fields:
+        fields["eigenvalues"] = sign * fields["eigenvalues"]
     return {name: np.asarray(value, np.float64).mean(0).tolist() for name, value in fields.items()}
 
 

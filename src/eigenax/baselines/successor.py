@@ -1,0 +1,236 @@
+"""Successor features of what predicts the next frame, and the eigenpurposes in them: Machado et al., ICLR 2018.
+
+The network is theirs; what is learned at what rate is as the paper has it.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
+
+from eigenax.networks.conv import Conv, convolved
+from eigenax.operators.base import Operator
+from eigenax.operators.slowness import Slowness
+from eigenax.solvers.base import Solver
+from eigenax.sources.base import Source
+from eigenax.sources.rows import Rows, rows_of
+from eigenax.training.loop import start, train
+from eigenax.training.progress import progress_bar
+from eigenax.training.session import Session
+
+STACK = 4
+"""Successive frames that the network sees."""
+BRIGHTEST = 255.0
+KERNEL, STRIDE, LAYERS = 6, 2, 3
+
+
+class Transition(NamedTuple):
+    """Stacked frames, what was done then, and the stack one step later."""
+
+    x: Float[Array, "b stack h w"]
+    action: Int[Array, " b"]
+    after: Float[Array, "b stack h w"]
+    weights: Float[Array, " b"]
+
+
+class Transitions(Source):
+    """Steps of an agent, none of which crosses the beginning of an episode; pixels go from 0 to 1."""
+
+    rows: Rows
+    actions: UInt8[Array, " time"]
+    firsts: Int[Array, " transitions"]
+    """Where the frames of a transition begin."""
+
+    def __init__(self, frames: Any, actions: np.ndarray, starts: Bool[np.ndarray, " time"]):
+        self.rows, self.actions = rows_of([frames]), jnp.asarray(actions)
+        since = np.arange(len(starts)) - np.maximum.accumulate(np.where(starts, np.arange(len(starts)), 0))
+        self.firsts = jnp.asarray(np.flatnonzero(since >= STACK) - STACK, jnp.int32)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of stacked frames."""
+        return (STACK, *self.rows.shape)
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Any:
+        """So many transitions."""
+        first = self.firsts[jax.random.randint(key, (size,), 0, len(self.firsts))]
+        frames = self.rows.at(first[:, None] + jnp.arange(STACK + 1)).astype(float) / BRIGHTEST
+        # An action is kept with the frame that it led to.
+        action = self.actions[first + STACK].astype(jnp.int32)
+        return Transition(frames[:, :-1], action, frames[:, 1:], jnp.ones(size))
+
+    def sample_for(self, function: Any, key: PRNGKeyArray, size: int) -> Any:
+        """The same, whoever learns from them."""
+        return self.sample(key, size)
+
+
+class Predictor(eqx.Module):
+    """From stacked frames and an action to the next frame, by a latent code; and that code's successor features."""
+
+    encoder: Conv
+    of_action: Float[Array, "actions latent"]
+    decoder: tuple[eqx.nn.Linear, eqx.nn.Linear]
+    kernels: tuple[Float[Array, "o c k k"], ...]
+    biases: tuple[Float[Array, " o"], ...]
+    successor: tuple[eqx.nn.Linear, eqx.nn.Linear]
+    side: int = eqx.field(static=True)
+
+    def __init__(
+        self, side: int, actions: int, *, maps: int = 64, width: int = 1024, latent: int = 2048, key: PRNGKeyArray
+    ):
+        keys = iter(jax.random.split(key, 6 + LAYERS))
+        self.side = side
+        self.encoder = Conv(
+            (STACK, side, side), latent, channels=(maps,) * LAYERS, kernel=KERNEL, stride=STRIDE, width=width,
+            sparsity="none", key=next(keys),
+        )  # fmt: skip
+        smallest = self._sides[0]
+        self.of_action = jax.random.normal(next(keys), (actions, latent))
+        self.decoder = (
+            eqx.nn.Linear(latent, width, key=next(keys)),
+            eqx.nn.Linear(width, maps * smallest**2, key=next(keys)),
+        )
+        counts = [(maps, maps), (maps, maps), (1, maps)]
+        scale = 1 / (KERNEL * np.sqrt(maps) / STRIDE)
+        self.kernels = tuple(scale * jax.random.normal(next(keys), (*count, KERNEL, KERNEL)) for count in counts)
+        self.biases = tuple(jnp.zeros(count[0]) for count in counts)
+        self.successor = (
+            eqx.nn.Linear(latent, width, key=next(keys)),
+            eqx.nn.Linear(width, latent, key=next(keys)),
+        )
+
+    @property
+    def _sides(self) -> list[int]:
+        """Sides of the images from the smallest one to a frame."""
+        sides = [self.side]
+        for _ in range(LAYERS):
+            sides.insert(0, -(-sides[0] // STRIDE))
+        return sides
+
+    def next_frame(self, code: Float[Array, " latent"], action: Int[Array, ""]) -> Float[Array, "h w"]:
+        """What an action is expected to lead to."""
+        x = jax.nn.relu(self.decoder[1](self.decoder[0](code * self.of_action[action])))
+        x = x.reshape(-1, self._sides[0], self._sides[0])
+        for layer, (kernel, bias) in enumerate(zip(self.kernels, self.biases, strict=True)):
+            x = _enlarged(x, self._sides[layer + 1], kernel) + bias[:, None, None]
+            x = x if layer == LAYERS - 1 else jax.nn.relu(x)
+        return x[0]
+
+    def successors(self, code: Float[Array, " latent"]) -> Float[Array, " latent"]:
+        """Σ γᵗ of the codes to come; the code itself does not learn from it."""
+        first, last = self.successor
+        return last(jax.nn.relu(first(jax.nn.relu(jax.lax.stop_gradient(code)))))
+
+    def __call__(self, x: Float[Array, "stack h w"]) -> Float[Array, " latent"]:
+        """Successor features of stacked frames with pixels from 0 to 255."""
+        return self.successors(self.encoder(x / BRIGHTEST))
+
+
+def _enlarged(x: Float[Array, "c h w"], side: int, kernel: Float[Array, "o c k k"]) -> Float[Array, "o side side"]:
+    """The transpose of a convolution: zeros between pixels, then a convolution that keeps the size."""
+    missing = side - (STRIDE * (x.shape[1] - 1) + 1)
+    spread = jax.lax.pad(x, jnp.zeros((), x.dtype), ((0, 0, 0), *((0, missing, STRIDE - 1),) * 2))
+    return convolved(spread, kernel, 1)
+
+
+class SuccessorState(NamedTuple):
+    """What is learned, what it is compared with, and the optimiser."""
+
+    network: Predictor
+    target: Predictor
+    optimizer: Any
+    step: Int[Array, ""]
+
+
+class SuccessorInfo(NamedTuple):
+    """Mean squared errors: of the next frame, and of successor features against one step of their own recursion."""
+
+    prediction: Float[Array, ""]
+    successor: Float[Array, ""]
+    healthy: Bool[Array, ""]
+
+
+class SuccessorLearning(Solver):
+    """Next-frame prediction, and with it temporal differences of the latent code: ψ(s) → φ(s) + γ ψ⁻(s′)."""
+
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    discount: float = eqx.field(static=True, default=0.99)
+    target_every: int = eqx.field(static=True, default=10_000)
+
+    def init(self, network: Predictor, outputs: int) -> SuccessorState:
+        """The state before the first step."""
+        parameters = eqx.filter(network, eqx.is_inexact_array)
+        return SuccessorState(network, network, self.optimizer.init(parameters), jnp.zeros((), jnp.int32))
+
+    def step(self, operator: Operator, state: SuccessorState, batch: Any) -> tuple[SuccessorState, SuccessorInfo]:
+        """One step of both; there is no operator in it."""
+        parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
+        gradient, (prediction, successor) = jax.grad(
+            lambda p: self._loss(eqx.combine(p, static), state.target, batch), has_aux=True
+        )(parameters)
+        updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
+        network = eqx.apply_updates(state.network, updates)
+        due = (state.step + 1) % self.target_every == 0
+        target = jax.tree.map(
+            lambda new, old: jnp.where(due, new, old), *(eqx.filter(n, eqx.is_array) for n in (network, state.target))
+        )
+        after = SuccessorState(network, eqx.combine(target, state.target), optimizer, state.step + 1)
+        return after, SuccessorInfo(prediction, successor, jnp.isfinite(prediction + successor))
+
+    def _loss(self, network: Predictor, target: Predictor, batch: Transition) -> tuple[Array, tuple[Array, Array]]:
+        code = jax.vmap(network.encoder)(batch.x)
+        frames = jax.vmap(network.next_frame)(code, batch.action)
+        prediction = jnp.mean((frames - batch.after[:, -1]) ** 2)
+        later = jax.vmap(lambda x: target.successors(target.encoder(x)))(batch.after)
+        aim = jax.vmap(target.encoder)(batch.x) + self.discount * later
+        successor = jnp.mean((jax.vmap(network.successors)(code) - jax.lax.stop_gradient(aim)) ** 2)
+        return prediction + successor, (prediction, successor)
+
+
+def learn_successors(
+    transitions: Transitions,
+    network: Predictor,
+    folder: Path,
+    *,
+    steps: int = 300_000,
+    batch: int = 32,
+    learning_rate: float = 1e-4,
+    target_every: int = 10_000,
+    discount: float = 0.99,
+    seed: int = 0,
+    progress: bool = False,
+) -> Predictor:
+    """Train, or go on training from what is in the folder; losses are in its metrics.jsonl."""
+    solver = SuccessorLearning(optax.rmsprop(learning_rate), discount, target_every)
+    fresh = start(solver, network, 0, seed)
+    settings = {"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed}
+    session = Session(folder, settings | {"transitions": len(transitions.firsts)})
+    with session.going_on(fresh) as resumed, progress_bar("successor features", show=progress) as update:
+        moment = train(
+            solver,
+            Slowness(),
+            transitions,
+            resumed.state,
+            steps=steps,
+            batch=batch,
+            log_every=max(1, min(500, steps // 100)),
+            seconds=resumed.seconds,
+            compile_seconds=resumed.compile_seconds,
+            callbacks=(session, update),
+        )
+    return moment.state.solver.network
+
+
+def eigenpurposes(
+    successors: Float[np.ndarray, "time latent"], n: int, centred: bool = True
+) -> Float[np.ndarray, "time n"]:
+    """Values of the n eigenpurposes: the first principal components of successor features, from their mean or not."""
+    values = successors.astype(np.float64)
+    values = values - values.mean(0) if centred else values
+    axes = np.linalg.eigh(values.T @ values)[1][:, ::-1][:, :n]
+    return values @ axes

@@ -1,0 +1,76 @@
+"""What features tell of a game: whether they tell its frames apart, and how much of the console's memory is in them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+EXTREME, SHIFTS, FOLDS = 100, 200, 5
+
+
+def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) -> Int[np.ndarray, "2 count"]:
+    """When a feature is largest, and when it is smallest.
+
+    >>> extreme_frames(np.array([0.0, 3.0, 1.0, -2.0]), 1)
+    array([[1],
+           [3]])
+    """
+    order = np.argsort(feature, kind="stable")
+    return np.stack([order[::-1][:count], order[:count]])
+
+
+def mean_frames(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> Float[np.ndarray, "2 h w"]:
+    """The means of frames at the one and at the other times."""
+    return np.stack([np.asarray(frames[np.sort(part)], np.float64).mean(0) for part in times])
+
+
+def separation(
+    features: Float[np.ndarray, "time n"], frames: np.ndarray, seed: int = 0, count: int = EXTREME
+) -> Float[np.ndarray, " n"]:
+    """How far the mean frames at a feature's two ends are apart, in standard errors of what chance makes of it.
+
+    Chance: the same moments, all moved by one random time and around the end. They are as close together as those of
+    the feature, so that a feature is not rewarded for choosing one stretch of the game. Near 0 or below: it encodes
+    nothing that shows.
+    """
+    rng, found = np.random.default_rng(seed), []
+    for feature in features.T:
+        times = extreme_frames(feature, count)
+        moved = [(times + shift) % len(frames) for shift in rng.integers(1, len(frames), SHIFTS)]
+        distances = np.array([_distance(frames, both) for both in (times, *moved)])
+        found.append((distances[0] - distances[1:].mean()) / max(distances[1:].std(), 1e-12))
+    return np.array(found)
+
+
+def _distance(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> float:
+    top, bottom = mean_frames(frames, times)
+    return float(np.linalg.norm(top - bottom))
+
+
+def probe(features: Float[np.ndarray, "time n"], memory: np.ndarray, folds: int = FOLDS) -> float:
+    """The share of the variance of the memory's bytes that linear functions of the features explain.
+
+    The mean over all bytes that vary; each stretch of time is predicted by what was fitted to the others.
+
+    >>> t = np.arange(1000.0)
+    >>> feature = np.sin(t / 7)[:, None]
+    >>> round(probe(feature, np.concatenate([3 * feature + 1, 0 * feature], 1)), 3)
+    1.0
+    """
+    values = np.asarray(memory[:, (memory != memory[0]).any(0)], np.float64)
+    inputs = np.concatenate([features.astype(np.float64), np.ones((len(features), 1))], 1)
+    errors = np.zeros(values.shape[1])
+    for held_out in np.array_split(np.arange(len(values)), folds):
+        rest = np.setdiff1d(np.arange(len(values)), held_out, assume_unique=True)
+        fitted = np.linalg.lstsq(inputs[rest], values[rest], rcond=None)[0]
+        errors += ((values[held_out] - inputs[held_out] @ fitted) ** 2).sum(0)
+    return float(np.mean(1 - errors / ((values - values.mean(0)) ** 2).sum(0)))
+
+
+def by_episode(values: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
+    """Rows of all episodes, one after the other, as one array for each.
+
+    >>> [len(part) for part in by_episode(np.zeros((5, 2)), [2, 3])]
+    [2, 3]
+    """
+    return np.split(values, np.cumsum(lengths)[:-1])

@@ -1,0 +1,245 @@
+"""Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eigenax.experiments.base import Outcome
+from eigenax.experiments.published import PUBLISHED
+from eigenax.experiments.slow_features import SlowFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eigenax.datasets.atari import Gameplay
+    from eigenax.modes import Modes
+
+HELD_OUT_SEED = 1 << 16
+"""Added to the seed for games that nothing is trained on."""
+HELD = 2**33
+"""Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
+DRAWS = 64
+"""Batches on which features are ordered."""
+LOOKED_AT = 10_000
+"""Frames that principal components are taken of."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Atari(SlowFeatures):
+    """Slow features of a random agent's view of an Atari game, beside successor features and principal components.
+
+    `best` is our settings, `quick` the same for two cores, `paper` the published settings.
+    """
+
+    name: ClassVar[str] = "atari"
+    summary: ClassVar[str] = "slow features of an Atari game, beside successor features and principal components"
+    kernel: ClassVar[int] = 6
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "best": {},
+        "quick": {
+            "frames": 20_000,
+            "held_out": 6000,
+            "steps": 500,
+            "clips": 12,
+            "channels": "16,16,16",
+            "successor_steps": 1000,
+            "successor_maps": 16,
+            "successor_width": 128,
+            "latent": 256,
+            "target_every": 200,
+        },
+        "paper": PUBLISHED
+        | {
+            "steps": 1_000_000,
+            "clips": 24,
+            "activation": "relu",
+            "learning_rate": 1e-6,
+            "schedule": "constant",
+        },
+    }
+
+    preset: str = "best"
+    """Set of defaults that the other settings change."""
+    game: str = "beam_rider"
+    """The game, by its name in ale-py, such as space_invaders, montezuma_revenge or ms_pacman."""
+    data: str = ""
+    """Folder of the gameplay, for several runs to share; by default it is in that of the run."""
+    n: int = 5
+    """Number of features; the constant one is not counted."""
+    steps: int = 12_000
+    """Training steps."""
+    frames: int = 500_000
+    """Frames of a random agent to learn from."""
+    held_out: int = 64_000
+    """Frames of other games, on which everything is measured."""
+    channels: str = "64,64,64"
+    """Feature maps of each convolution, with commas between them."""
+    width: int = 128
+    """Units of the layer after them."""
+    successor_steps: int = 300_000
+    """Training steps of the successor features."""
+    successor_batch: int = 32
+    """Transitions in a batch of theirs."""
+    successor_learning_rate: float = 1e-4
+    """Learning rate of theirs, of RMSProp."""
+    successor_maps: int = 64
+    """Feature maps of each of their convolutions."""
+    successor_width: int = 1024
+    """Units of the layers after them."""
+    latent: int = 2048
+    """Numbers in the code that predicts the next frame, each of which has a successor feature."""
+    target_every: int = 10_000
+    """Steps after which the network that successor features are compared with becomes the present one."""
+
+    def resolved(self) -> "Atari":
+        """With the whole path of the gameplay."""
+        return dataclasses.replace(self, data=str(Path(self.data).resolve()) if self.data else "")
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least_one(
+            "frames", "held_out", "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
+            "target_every",
+        )  # fmt: skip
+        self.check_positive("successor_learning_rate")
+        from eigenax.datasets.atari import check_game
+
+        check_game(self.game)
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Play, train both, and measure what all three found on other games."""
+        from eigenax.evaluation.slowness import delta_values
+        from eigenax.report.atari import draw_extremes, draw_losses
+        from eigenax.report.slow_features import draw_slowness, draw_training
+        from eigenax.training.metrics import read_metrics
+
+        seen, other = self._played(folder, progress)
+        modes = self._learned(seen, folder, progress)
+        episodes = other.episodes(least=self._points + 1)
+        found = {"spin": self._slow(modes, episodes)} | self._successors(seen, episodes, folder, progress)
+        found["pca"] = self._components(seen, episodes)
+        slowness = {name: delta_values(parts) for name, parts in found.items()}
+        scores = self._scores(found, episodes)
+        metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
+        methods = ("spin", "successor", "pca")
+        result = {
+            "game": self.game,
+            "iterations": {"spin": self.steps, "successor": self.successor_steps, "pca": 0},
+            "columns": {"held out": slowness["spin"], "successor": slowness["successor"], "PCA": slowness["pca"]},
+            "slowness": {name: slowness[name] for name in methods},
+            "separation": {name: scores[name][0] for name in methods},
+            "probe": {name: scores[name][1] for name in methods},
+            "successor_from_zero": {
+                "slowness": slowness["successor_from_zero"],
+                "separation": scores["successor_from_zero"][0],
+                "probe": scores["successor_from_zero"][1],
+            },
+            "training_seconds": metrics[-1]["seconds"],
+            "successor_seconds": losses[-1]["seconds"],
+            "successor_losses": {name: losses[-1][name] for name in ("prediction", "successor")},
+        }
+        frames = _frames(episodes, self._points)
+        figures = {
+            "extremes": draw_extremes(frames, {name: _joined(found[name]) for name in methods}, result),
+            "slowness": draw_slowness(result["slowness"]),
+            "training": draw_training(metrics),
+            "successor-losses": draw_losses(losses),
+        }
+        return Outcome(modes, result, figures)
+
+    @property
+    def _points(self) -> int:
+        """Frames before one that it is seen with."""
+        from eigenax.baselines.successor import STACK
+
+        return STACK - 1
+
+    def _played(self, folder: Path, progress: bool) -> "tuple[Gameplay, Gameplay]":
+        """What is learned from, and what nothing is learned from."""
+        import numpy as np
+
+        from eigenax.datasets.atari import Gameplay, gameplay
+
+        place, found = Path(self.data) if self.data else folder / "gameplay", []
+        for steps, seed in ((self.frames, self.seed), (self.held_out, (self.seed + HELD_OUT_SEED) % 2**32)):
+            part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
+            frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
+            found.append(Gameplay(frames, *(np.array(one) for one in part[1:])))
+        return found[0], found[1]
+
+    def _learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
+        from eigenax.sources.clips import Clips
+
+        some = seen.frames[:: max(1, len(seen.frames) // 1000)]
+        frames = self._points + 1
+        network = self.network((frames, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0)
+        episodes = [episode.frames for episode in seen.episodes(least=self.length + frames)]
+        return self.train(Clips(episodes, self.length, frames=frames), network, DRAWS * self.clips, folder, progress)
+
+    def _slow(self, modes: "Modes", episodes: "list[Gameplay]") -> "list[np.ndarray]":
+        from eigenax.evaluation.features import features_of
+
+        return [features_of(modes, one.frames, frames=self._points + 1)[self._points :] for one in episodes]
+
+    def _successors(
+        self, seen: "Gameplay", episodes: "list[Gameplay]", folder: Path, progress: bool
+    ) -> "dict[str, list[np.ndarray]]":
+        """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
+        import jax
+        import numpy as np
+
+        from eigenax.baselines.successor import Predictor, Transitions, eigenpurposes, learn_successors
+        from eigenax.evaluation.features import values_over
+        from eigenax.evaluation.gameplay import by_episode
+
+        fresh = Predictor(
+            seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
+            latent=self.latent, key=jax.random.fold_in(jax.random.key(self.seed), 5),
+        )  # fmt: skip
+        network = learn_successors(
+            Transitions(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
+            steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
+            target_every=self.target_every, seed=self.seed, progress=progress,
+        )  # fmt: skip
+        each = [values_over(network, one.frames, frames=self._points + 1)[self._points :] for one in episodes]
+        values, lengths = np.concatenate(each), [len(one) for one in each]
+        ways = {"successor": True, "successor_from_zero": False}
+        return {name: by_episode(eigenpurposes(values, self.n, centred), lengths) for name, centred in ways.items()}
+
+    def _components(self, seen: "Gameplay", episodes: "list[Gameplay]") -> "list[np.ndarray]":
+        """Principal components of single frames."""
+        import numpy as np
+
+        from eigenax.baselines.linear_sfa import principal_components
+
+        some = seen.frames[np.linspace(0, len(seen.frames) - 1, min(len(seen.frames), LOOKED_AT)).astype(int)]
+        components = principal_components(some.reshape(len(some), -1), self.n)
+        rows = [one.frames[self._points :].reshape(len(one.frames) - self._points, -1) for one in episodes]
+        # In NumPy: episodes are of many lengths, each of which would be compiled.
+        return [(part.astype(np.float32) - components.mean) @ components.matrix for part in rows]
+
+    def _scores(
+        self, found: "dict[str, list[np.ndarray]]", episodes: "list[Gameplay]"
+    ) -> "dict[str, tuple[np.ndarray, float]]":
+        """Separation and probe of each way."""
+        import numpy as np
+
+        from eigenax.evaluation.gameplay import probe, separation
+
+        frames = _frames(episodes, self._points)
+        memory = np.concatenate([one.ram[self._points :] for one in episodes])
+        together = {name: _joined(parts) for name, parts in found.items()}
+        return {
+            name: (separation(values, frames, self.seed), probe(values, memory)) for name, values in together.items()
+        }
+
+
+def _joined(parts: "list[np.ndarray]") -> "np.ndarray":
+    import numpy as np
+
+    return np.concatenate(parts)
+
+
+def _frames(episodes: "list[Gameplay]", before: int) -> "np.ndarray":
+    return _joined([one.frames[before:] for one in episodes])

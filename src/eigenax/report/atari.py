@@ -1,0 +1,56 @@
+"""Figures of the games: what each way tells apart, and how successor features were learned."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.figure import Figure
+
+from eigenax.evaluation.gameplay import EXTREME, extreme_frames, mean_frames
+from eigenax.report.slow_features import OTHERS, frames_only
+from eigenax.report.style import INK, STYLE, new_figure
+
+NAMES = {"spin": "slow features", "successor": "successor features", "pca": "principal components"}
+
+
+def draw_extremes(
+    frames: np.ndarray, found: dict[str, Float[np.ndarray, "time n"]], result: dict[str, Any]
+) -> tuple[Figure, str]:
+    """For each way and feature, the mean of the frames that activate it most above that of those that do least."""
+    n = next(iter(found.values())).shape[1]
+    with mpl.rc_context(STYLE):
+        figure = new_figure(1.25 * n + 0.4, 2.75 * len(found))
+        blocks: Any = figure.subfigures(len(found), 1, squeeze=False)[:, 0]
+        for block, (name, values) in zip(blocks, found.items(), strict=True):
+            block.suptitle(
+                f"{NAMES[name]}: probe {result['probe'][name]:.2f}", fontsize=9, color=INK, x=0.01, ha="left"
+            )
+            axes = block.subplots(2, n, squeeze=False)
+            for k in range(n):
+                for axis, image in zip(axes[:, k], mean_frames(frames, extreme_frames(values[:, k])), strict=True):
+                    axis.imshow(image, cmap="gray", vmin=0, vmax=float(frames.max()))
+                axes[0, k].set_title(
+                    f"Δ {result['slowness'][name][k]:.2g}, {result['separation'][name][k]:.0f} σ", fontsize=7, color=INK
+                )
+            frames_only(axes.ravel(), [])
+    return figure, (
+        f"The mean of the {EXTREME} held-out frames that activate a feature most (above) and least (below), its "
+        "slowness Δ, and how far the two means are apart in standard errors of what chance makes of it. Probe: the "
+        "share of the console's memory that linear functions of all features explain."
+    )
+
+
+def draw_losses(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
+    """Both losses of the successor features over their training."""
+    steps = [row["step"] for row in metrics]
+    with mpl.rc_context(STYLE):
+        figure = new_figure(8.2, 2.6)
+        axes: Any = figure.subplots(1, 2)
+        for axis, name, colour in zip(axes, ("prediction", "successor"), OTHERS, strict=False):
+            axis.plot(steps, [row[name] for row in metrics], color=colour, linewidth=1.2)
+            axis.set(xlabel="step", ylabel=f"{name} loss", yscale="log")
+    return figure, (
+        "Training of the successor features: the mean squared error of the next frame, and that of successor features "
+        "against one step of their recursion, in which the target network makes steps."
+    )

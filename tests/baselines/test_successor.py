@@ -1,0 +1,94 @@
+"""Successor features: of a game so small that they are known, and the parts they are learned with."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from eigenax.baselines.successor import (
+    STACK,
+    Predictor,
+    SuccessorLearning,
+    Transitions,
+    eigenpurposes,
+    learn_successors,
+)
+from eigenax.operators.slowness import Slowness
+from eigenax.training.metrics import read_metrics
+
+
+def blinking(steps=400, side=12):
+    """A square that an action puts to the left or to the right."""
+    rng = np.random.default_rng(0)
+    actions = rng.integers(0, 2, steps).astype(np.uint8)
+    frames = np.zeros((steps, side, side), np.uint8)
+    for frame, action in zip(frames, actions, strict=True):
+        frame[3:9, 1 + 6 * action : 5 + 6 * action] = 255
+    starts = np.zeros(steps, bool)
+    starts[[0, 100, 103, 250]] = True
+    return frames, actions, starts
+
+
+def small(key=0):
+    return Predictor(12, 2, maps=4, width=32, latent=16, key=jax.random.key(key))
+
+
+def test_transitions_stay_in_an_episode_and_know_what_was_done():
+    frames, actions, starts = blinking()
+    frames[:, 0, 0] = np.arange(400) % 256
+    source = Transitions(frames, actions, starts)
+    drawn = source.sample(jax.random.key(0), 2000)
+    last = np.asarray(drawn.x[:, -1, 0, 0] * 255).round().astype(int)
+    after = np.asarray(drawn.after[:, -1, 0, 0] * 255).round().astype(int)
+    np.testing.assert_array_equal((last + 1) % 256, after)
+    firsts = np.asarray(source.firsts)
+    assert not any(starts[first + 1 : first + STACK + 1].any() for first in firsts)
+    assert len(firsts) == sum(max(0, length - STACK) for length in (100, 3, 147, 150))
+    right = np.asarray(drawn.after[:, -1, 5, 8])
+    np.testing.assert_array_equal(np.asarray(drawn.action), right)
+
+
+def test_it_learns_what_an_action_leads_to_and_goes_on_where_it_was(tmp_path):
+    source = Transitions(*blinking())
+    settings = {"batch": 16, "learning_rate": 1e-3, "target_every": 50}
+    network = learn_successors(source, small(), tmp_path / "whole", steps=300, **settings)
+    losses = [row["prediction"] for row in read_metrics(tmp_path / "whole" / "metrics.jsonl")]
+    assert losses[-1] < 0.1 * losses[0]
+    drawn = source.sample(jax.random.key(1), 64)
+    frames = jax.vmap(network.next_frame)(jax.vmap(network.encoder)(drawn.x), drawn.action)
+    assert jnp.abs(frames - drawn.after[:, -1]).mean() < 0.1
+    again = learn_successors(source, small(), tmp_path / "whole", steps=300, **settings)
+    jax.tree.map(np.testing.assert_array_equal, *(jax.tree.leaves(one.encoder) for one in (network, again)))
+
+
+def test_the_code_does_not_learn_from_successors_and_the_target_waits():
+    source, network = Transitions(*blinking()), small()
+    solver = SuccessorLearning(optax.sgd(0.1), target_every=3)
+    state, batch = solver.init(network, 0), source.sample(jax.random.key(0), 8)
+    code = jnp.ones(16)
+    assert not any(jnp.any(leaf) for leaf in jax.tree.leaves(jax.grad(lambda c: network.successors(c).sum())(code)))
+    for step in range(1, 4):
+        state, _ = solver.step(Slowness(), state, batch)
+        same = bool((state.target.of_action == state.network.of_action).all())
+        assert same == (step == 3)
+
+
+def test_a_still_world_has_successors_of_its_code_over_one_minus_the_discount(tmp_path):
+    frames = np.full((60, 12, 12), 128, np.uint8)
+    source = Transitions(frames, np.zeros(60, np.uint8), np.arange(60) == 0)
+    network = learn_successors(
+        source, small(), tmp_path, steps=2000, batch=4, learning_rate=3e-3, target_every=1, discount=0.5
+    )
+    code = network.encoder(jnp.full((4, 12, 12), 128 / 255))
+    np.testing.assert_allclose(network.successors(code), 2 * code, atol=0.05 * float(jnp.abs(code).max()))
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_eigenpurposes_are_principal_components(centred):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(500, 6)) * [1, 5, 1, 1, 3, 1] + 10.0 * np.eye(6)[2]
+    found = eigenpurposes(values.astype(np.float32), 2, centred)
+    wanted = (1, 4) if centred else (2, 1)
+    for k, column in enumerate(wanted):
+        assert abs(np.corrcoef(found[:, k], values[:, column])[0, 1]) > 0.95

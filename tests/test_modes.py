@@ -75,6 +75,7 @@ def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):
     assert (np.diff(modes.eigenvalues) > 0).all()
 
 
+@pytest.mark.slow
 def test_standard_errors_of_evenly_spread_points_are_no_less_than_the_scatter_between_seeds():
     position = ex.Potential(lambda x: x[0])
     runs = [ex.measure(network(1), position, BOX, samples=2**13, seed=seed) for seed in range(24)]

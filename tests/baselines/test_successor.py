@@ -1,5 +1,6 @@
 """Successor features: of a game so small that they are known, and the parts they are learned with."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -69,7 +70,7 @@ def test_the_code_does_not_learn_from_successors_and_the_target_waits():
     code = jnp.ones(16)
     assert not any(jnp.any(leaf) for leaf in jax.tree.leaves(jax.grad(lambda c: network.successors(c).sum())(code)))
     for step in range(1, 4):
-        state, _ = solver.step(Slowness(), state, batch)
+        state, _ = eqx.filter_jit(solver.step)(Slowness(), state, batch)
         same = bool((state.target.of_action == state.network.of_action).all())
         assert same == (step == 3)
 

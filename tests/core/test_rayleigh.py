@@ -33,7 +33,7 @@ def rayleigh(u, k, weights):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(0, 12), st.floats(-3, 3))
+@given(st.integers(0, 2**31), st.sampled_from([1, 2, 6]), st.sampled_from([0, 12]), st.floats(-3, 3))
 def test_masked_gradient_is_the_derivative_of_each_quotient_by_its_own_function(seed, functions, extra, spread):
     u, k, weights = dense_problem(seed, functions + 1 + extra, functions)
     u = u * 10.0 ** jnp.linspace(0, spread, functions)

@@ -241,7 +241,7 @@ def test_more_components_than_can_be_told_apart_are_refused_by_name():
 
 
 def test_few_rows_are_called_few():
-    with pytest.warns(UserWarning, match="12 rows are too few"):
+    with pytest.warns(UserWarning, match="no part of 12 rows in 1 episodes is long enough"):
         SlowFeatureAnalysis(1, random_state=0).fit(np.random.default_rng(0).normal(size=(12, 2)))
 
 

@@ -10,6 +10,7 @@ import pytest
 import eigenax
 from eigenax.cli.main import main
 from eigenax.evaluation.slowness import delta_values
+from eigenax.experiments.folder import release
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
 
@@ -75,6 +76,8 @@ def test_a_model_brings_its_settings_and_takes_no_others(array, tmp_path, capsys
     given = ["--model", tmp_path / "first", array, "--quiet", "--out", tmp_path / "second"]
     assert slow(*given, "--n", "3") == 2
     assert "--n does not go with --model, which has its own, 2" in capsys.readouterr().err
+    assert slow(*given, "--n", "12") == 2  # though that is the default
+    assert slow(*given, "--preset", "best") == 2
     assert slow(*given, "--n", "2") == 0
     assert "--n 2 --steps 30" in (tmp_path / "second" / "report.html").read_text()
 
@@ -83,14 +86,59 @@ def test_features_that_know_their_frames_by_heart_are_called_out(tmp_path, capsy
     np.save(tmp_path / "noise.npy", np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8))
     words = ["--n", "2", "--steps", "200", "--clips", "4", "--channels", "8", "--width", "64", "--quiet"]
     assert slow(tmp_path / "noise.npy", *words, "--out", tmp_path / "run") == 0
-    assert "on held-out time the features change" in capsys.readouterr().out.replace("\n", " ")
-    assert "they know those frames by heart" in (tmp_path / "run" / "report.html").read_text()
+    assert "from one held-out row to the next the features change" in capsys.readouterr().out.replace("\n", " ")
+    assert "they know those rows by heart" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_feature_slower_than_the_held_out_time_is_no_cause_for_alarm(tmp_path, capsys):
+    t = np.arange(1000)
+    rows = np.stack([np.sin(2 * np.pi * t / 1000) + np.sin(t / 2), np.sin(t / 2)], 1)
+    np.save(tmp_path / "series.npy", rows)
+    assert slow(tmp_path / "series.npy", "--n", "1", "--quiet", "--out", tmp_path / "run") == 0
+    assert "note:" not in capsys.readouterr().out
 
 
 def test_what_failed_at_once_does_not_keep_the_folder(array, tmp_path):
-    np.save(tmp_path / "still.npy", np.zeros((60, 16, 24), np.uint8))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".old.partial").touch()
+    np.save(tmp_path / "still.npy", np.zeros((60, 16, 24, 3), np.uint8))
     assert slow(tmp_path / "still.npy", *SHORT, "--out", tmp_path / "run") == 2
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".old.partial"]
     assert slow(array, *SHORT, "--out", tmp_path / "run") == 0
+
+
+def test_a_folder_with_somebody_elses_download_is_refused_and_kept(array, tmp_path):
+    (tmp_path / "movie.mp4.partial").touch()
+    assert slow(array, *SHORT, "--out", tmp_path) == 2
+    assert (tmp_path / "movie.mp4.partial").exists()
+
+
+def test_what_was_learned_is_kept_when_the_rest_fails(tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "step-000000001.safetensors").touch()
+    release(tmp_path, set())
+    assert (tmp_path / "checkpoints" / "step-000000001.safetensors").exists()
+
+
+def test_an_unfinished_model_is_refused_before_anything_is_read(array, tmp_path, capsys):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    (tmp_path / "first" / "modes.safetensors").unlink()
+    assert slow("--model", tmp_path / "first", array, "--out", tmp_path / "second") == 2
+    assert "is unfinished" in capsys.readouterr().err
+    assert not (tmp_path / "second").exists()
+
+
+def test_rows_that_change_only_at_the_end_are_one_sentence(tmp_path, capsys):
+    np.save(tmp_path / "late.npy", np.r_[np.zeros((90, 2)), np.random.default_rng(0).normal(size=(10, 2))])
+    assert slow(tmp_path / "late.npy", "--n", "1", "--quiet", "--out", tmp_path / "run") == 2
+    assert "every row of the series is the same" in capsys.readouterr().err
+
+
+def test_so_few_rows_that_nothing_is_known_of_their_scatter(tmp_path):
+    np.save(tmp_path / "two.npy", np.array([[0.0, 1.0], [1.0, 0.5]]))
+    words = ["--n", "1", "--length", "2", "--held-out", "0", "--quiet", "--out", tmp_path / "run"]
+    assert slow(tmp_path / "two.npy", *words) == 0
+    assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_a_model_outlives_the_video_it_was_trained_on(array, tmp_path):

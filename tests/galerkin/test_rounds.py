@@ -20,6 +20,7 @@ def two_wells_in_a_plane(steps):
     return modes, np.sort((levels[:, None] + np.arange(1, 8, 2)).ravel())[:4]
 
 
+@pytest.mark.slow
 def test_two_wells_are_found_in_the_second_round():
     modes, exact = two_wells_in_a_plane(2)
     assert np.abs(modes.eigenvalues / exact - 1).max() < 3e-5
@@ -34,6 +35,7 @@ def test_standard_errors_cover_what_few_waves_cannot_be():
     assert np.median(modes.standard_errors) < 100 * np.median(errors)
 
 
+@pytest.mark.slow
 def test_states_of_many_sizes_are_found():
     """A well that is soft in the middle and falls like 1/r: excited states are several times wider."""
     operator = -ex.Laplacian() + ex.Potential(lambda x: -2 / jnp.sqrt(jnp.sum(x**2) + 0.5))

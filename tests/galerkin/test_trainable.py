@@ -133,6 +133,7 @@ def test_spin_needs_nothing_but_the_domain():
     np.testing.assert_allclose(modes.eigenvalues, [3, 5, 7], rtol=3e-3)
 
 
+@pytest.mark.slow
 def test_states_that_fill_the_box_are_found_above_a_narrow_well():
     """One state is in the well, of width one in a box of twenty, and two are everywhere."""
 

@@ -36,4 +36,5 @@ def test_no_flags_at_all_are_the_best_preset(cls):
 def test_rows_hold_what_is_known_and_nothing_else():
     result = {"eigenvalues": [1.0], "standard_errors": [0.1], "residuals": [None]}
     assert mode_rows(result) == [{"eigenvalue": 1.0, "standard_error": 0.1}]
+    assert mode_rows(result | {"residuals": [0.2]})[0]["residual"] == 0.2
     assert mode_rows(result | {"exact": [2.0], "relative_errors": [0.5]})[0]["relative_error"] == 0.5

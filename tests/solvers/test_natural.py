@@ -85,6 +85,7 @@ def test_it_finds_the_largest_eigenvalues_of_a_kernel():
     np.testing.assert_allclose(modes.eigenvalues, scipy.linalg.eigvalsh(matrix)[::-1][:3], rtol=0.03)
 
 
+@pytest.mark.slow
 def test_it_finds_the_slowest_feature_of_a_series():
     t = np.arange(4000)
     slow, fast = np.sin(t / 40), np.sin(t / 2)

@@ -117,16 +117,16 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
 
     try:
         options = _parse_settings(find_experiment(name, among), words)
-        settings = options.settings.resolved()
+        settings = options.settings.resolved(_given(words))
         settings.check()
     except ValueError as error:
         raise RunError(str(error)) from error
     folder = options.out or default_folder(settings)
-    claim(folder, settings)
+    before = claim(folder, settings)
     try:
         return _execute(settings, folder, options.quiet)
     except InputError:
-        release(folder)
+        release(folder, before)
         raise
 
 
@@ -220,6 +220,12 @@ def _parse_folder(words: list[str], command: str, description: str) -> Any:
         ],
     )
     return tyro.cli(options, args=words, prog=f"eigenax {command}", description=description)
+
+
+def _given(words: list[str]) -> set[str]:
+    """Names of the settings on a command line."""
+    flags = [word.partition("=")[0].removeprefix("--") for word in words if word.startswith("--")]
+    return {name.removeprefix("no-").replace("-", "_") for name in flags}
 
 
 def _value_after(flag: str, words: list[str]) -> str | None:

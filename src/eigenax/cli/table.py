@@ -11,12 +11,13 @@ from eigenax.report.digits import decimals, rounded
 def print_table(result: dict[str, Any]) -> None:
     """Learned ± standard error, exact values with relative errors where they are known, and what else there is."""
     exact, errors, more = result.get("exact"), result.get("relative_errors"), result.get("columns", {})
+    with_residuals = set(result["residuals"]) != {None}
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
         "mode",
         "learned",
         "± std. error",
-        "residual",
+        *(("residual",) if with_residuals else ()),
         *(("exact", "relative error") if exact is not None else ()),
         *more,
     ):
@@ -24,7 +25,9 @@ def print_table(result: dict[str, Any]) -> None:
     digits = decimals(result["standard_errors"])
     columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
     for k, (value, error, rest) in enumerate(zip(*columns, strict=True)):
-        row = [str(k + 1), rounded(value, digits), f"{error:.1g}", "" if rest is None else f"{rest:.1g}"]
+        row = [str(k + 1), rounded(value, digits), "–" if error is None else f"{error:.1g}"]
+        if with_residuals:
+            row.append("" if rest is None else f"{rest:.1g}")
         if exact is not None and errors is not None:
             row += [rounded(exact[k], digits), f"{errors[k]:.1e}"]
         table.add_row(*row, *("–" if values[k] is None else f"{values[k]:.3g}" for values in more.values()))

@@ -18,6 +18,7 @@ from eigenax.training.files import explained, make_folder
 from eigenax.training.progress import progress_track
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
+TABLES = {".csv", ".tsv", ".txt", ".parquet"}
 PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm"}
 
 
@@ -45,7 +46,7 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
     """
     if not path.exists():
         raise InputError(f"there is no file {path}")
-    if path.suffix in {".csv", ".tsv", ".txt", ".parquet"}:
+    if path.suffix.lower() in TABLES and not path.is_dir():
         raise InputError(f"{path} is a table; save its numbers as an array (time, d): numpy.save('rows.npy', rows)")
     if path.suffix in {".npy", ".npz"} and not path.is_dir():
         array = _array(path)

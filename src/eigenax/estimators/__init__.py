@@ -1,6 +1,7 @@
 """The scikit-learn front; it needs the extra eigenax[estimators]."""
 
 try:
+    from eigenax.estimators.laplacian import LaplacianRepresentation
     from eigenax.estimators.slow_features import SlowFeatureAnalysis
 except ModuleNotFoundError as error:
     if error.name != "sklearn":
@@ -9,4 +10,4 @@ except ModuleNotFoundError as error:
         "eigenax.estimators needs scikit-learn: install the extra eigenax[estimators]", name="sklearn"
     ) from error
 
-__all__ = ["SlowFeatureAnalysis"]
+__all__ = ["LaplacianRepresentation", "SlowFeatureAnalysis"]

@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -29,6 +29,9 @@ REMEMBERED = 2**14
 """Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
 
 
+Me = TypeVar("Me", bound="SlowFeatureAnalysis")
+
+
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
 
@@ -46,6 +49,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """
 
     feature_names_in_: np.ndarray
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    """What was counted when fitting, and is saved with it."""
 
     def __init__(
         self,
@@ -66,7 +71,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> "SlowFeatureAnalysis":
+    def fit(self: Me, X: Any, y: Any = None) -> Me:
         """Learn from an array (time, …) or a list of episodes; pairs of rows never cross the end of an episode."""
         episodes = self._checked(X, reset=True)
         self._learned(episodes, self.network)
@@ -75,7 +80,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._remember(episodes)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> "SlowFeatureAnalysis":
+    def partial_fit(self: Me, X: Any, y: Any = None) -> Me:
         """Go on learning from one more chunk, an episode or several of its own.
 
         Some clips of earlier chunks are remembered and trained on again, so that they are not forgotten.
@@ -154,7 +159,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 raise ValueError(f"X has rows of shape {rows.shape[1:]}, but this was fitted on {self._row_shape}")
             return [rows]
         episodes = episodes_of(X)
-        _check_images(episodes[0])
+        _check_rows(episodes[0])
         if reset:
             self.n_features_in_ = int(np.prod(episodes[0].shape[1:]))
         elif episodes[0].shape[1:] != self._row_shape:
@@ -199,7 +204,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 "parameters": {
                     name: serialisation.encode(value, arrays, f"parameter {name}") for name, value in parameters.items()
                 },
-                "n_features_in_": self.n_features_in_,
+                **{name: getattr(self, name) for name in self._counts},
                 "feature_names_in_": None if names is None else names.tolist(),
                 "modes": serialisation.encode(self.modes_, arrays),
             }
@@ -211,7 +216,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         write_atomically(Path(path), content)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> "SlowFeatureAnalysis":
+    def load(cls, path: str | PathLike[str]) -> Any:
         """An estimator from a file that `save` wrote."""
         if not Path(path).is_file():
             raise RunError(f"there is no file {path}")
@@ -222,7 +227,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters})
         loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
         loaded.delta_values_ = arrays["delta_values_"]
-        loaded.n_features_in_ = metadata["n_features_in_"]
+        for name in cls._counts:
+            setattr(loaded, name, metadata[name])
         if metadata["feature_names_in_"] is not None:
             loaded.feature_names_in_ = np.array(metadata["feature_names_in_"], object)
         loaded._n_features_out = loaded.modes_.n
@@ -230,11 +236,11 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return loaded
 
 
-def _check_images(rows: np.ndarray) -> None:
+def _check_rows(rows: np.ndarray) -> None:
     """Refuse what is no number, and colours in the last axis, which would be taken for the width."""
     if not (np.issubdtype(rows.dtype, np.number) or rows.dtype == bool):
         raise ValueError(f"X must hold numbers; got {rows.dtype}")
-    if rows.ndim == 4 and rows.shape[-1] in {1, 3, 4} and rows.shape[1] > 4:
+    if rows.ndim == 4 and rows.shape[-1] in {1, 3, 4} and min(rows.shape[1:3]) > 4:
         raise ValueError(
             f"X must have images (time, colours, height, width); got {rows.shape}, which looks like colours in the "
             "last axis: X.transpose(0, 3, 1, 2)"

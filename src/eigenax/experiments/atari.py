@@ -1,8 +1,9 @@
 """Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
 
 import dataclasses
+from collections.abc import Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eigenax.experiments.base import Outcome
 from eigenax.experiments.published import PUBLISHED
@@ -91,7 +92,7 @@ class Atari(SlowFeatures):
     target_every: int = 10_000
     """Steps after which the network that successor features are compared with becomes the present one."""
 
-    def resolved(self) -> "Atari":
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
         """With the whole path of the gameplay."""
         return dataclasses.replace(self, data=str(Path(self.data).resolve()) if self.data else "")
 

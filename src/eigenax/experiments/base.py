@@ -6,6 +6,7 @@ Nothing here imports JAX, so that the command line can show help at once.
 import abc
 import dataclasses
 import math
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ class Experiment(abc.ABC):
             raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
         return cls(preset=preset, **cls.presets[preset])
 
-    def resolved(self) -> Self:
-        """The same settings without what depends on where and when they are read, such as the working folder."""
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
+        """The same settings without what depends on where and when they are read, such as the working folder.
+
+        `given` are the names of those that somebody asked for.
+        """
         return self
 
     def check(self) -> None:

@@ -93,6 +93,8 @@ class BouncingBalls(SlowFeatures):
         for name in ("frames", "held_out"):
             if getattr(self, name) < LEAST_FRAMES:
                 raise ValueError(f"--{flag(name)} must be at least {LEAST_FRAMES}; got {getattr(self, name)}")
+            if getattr(self, name) <= self.length:
+                raise ValueError(f"--{flag(name)} must be more than --length, {self.length}; got {getattr(self, name)}")
         if self.radius * 2 >= self.size:
             raise ValueError(f"--radius must be below half of --size, {self.size}; got {self.radius:g}")
 

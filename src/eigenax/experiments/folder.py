@@ -24,13 +24,18 @@ def default_folder(experiment: Experiment) -> Path:
     return path
 
 
-def claim(folder: Path, experiment: Experiment) -> None:
-    """Make a folder this run's own by writing its settings there; refuse one that holds anything else."""
+def claim(folder: Path, experiment: Experiment) -> set[Path]:
+    """Make a folder this run's own by writing its settings there; refuse one that holds anything else.
+
+    Returns what was there before and does not count: what a crash left of a file.
+    """
     from eigenax.training.files import explained, make_folder, write_atomically
 
     with explained(folder):
         taken = folder.exists()
-        content = [path for path in folder.iterdir() if not path.name.endswith(".partial")] if folder.is_dir() else []
+        there = set(folder.iterdir()) if folder.is_dir() else set()
+    left = {path for path in there if path.name.startswith(".") and path.name.endswith(".partial")}
+    content = there - left
     if taken and not folder.is_dir():
         raise RunError(f"{folder} is a file; --out needs a folder")
     if folder / SETTINGS in content:
@@ -39,14 +44,20 @@ def claim(folder: Path, experiment: Experiment) -> None:
         raise RunError(f"{folder} is not empty and holds no run; choose another --out")
     make_folder(folder)
     write_atomically(folder / SETTINGS, settings_toml(experiment))
+    return left
 
 
-def release(folder: Path) -> None:
-    """Remove what a run left that failed before it learned anything, so that the same command can be tried again."""
+def release(folder: Path, before: set[Path]) -> None:
+    """Empty a folder of what a run wrote that failed before it learned anything, so that it can be tried again."""
     from eigenax.training.checkpoint import checkpoints
 
-    if not checkpoints(folder / "checkpoints"):
-        shutil.rmtree(folder, ignore_errors=True)
+    if checkpoints(folder / "checkpoints"):
+        return
+    for path in set(folder.iterdir()) - before:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def settings_toml(experiment: Experiment) -> str:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -45,7 +45,7 @@ class UserPotential(Physics):
     singularity: tuple[str, ...] = ()
     """A point like "0,0" where V is infinite, such as a nucleus; once for each."""
 
-    def resolved(self) -> Self:
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
         """With the whole path of the file and the name of the function."""
         path, name, _ = self._found
         return dataclasses.replace(self, potential=f"{path.resolve()}:{name}")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -21,7 +22,7 @@ FEATURES, FRAMES = "features.npy", "frames"
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
 TOO_FAST = 3.0
-"""Held-out slowness over the learned one that is worth a warning."""
+"""Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
 HELD = 2**30
 """Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
 
@@ -39,6 +40,11 @@ class UserVideo(SlowFeatures):
     summary: ClassVar[str] = "slow features of your own video"
     command: ClassVar[tuple[str, ...]] = ("slow",)
     positional: ClassVar[tuple[str, ...]] = ("files",)
+    reading: ClassVar[str] = (
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on what was "
+        "trained on, with its standard error; held out is on the end of each file, which nothing was trained on; these "
+        "files are those that a model was applied to."
+    )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "quick": {},
         "best": {"clips": 96, "channels": "32,64,64", "width": 256, "steps": 20_000, "learning_rate": 1e-3},
@@ -63,27 +69,29 @@ class UserVideo(SlowFeatures):
     held_out: float = 0.2
     """Share of each file, at its end, on which slowness is measured and nothing is trained."""
 
-    def resolved(self) -> Self:
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
         """With whole paths, and with the settings of the model, if there is one."""
         files = tuple(str(Path(file).resolve()) for file in self.files)
         if not self.model:
             return dataclasses.replace(self, files=files)
         model = str(Path(self.model).resolve())
-        return dataclasses.replace(self._settings_of(Path(model)), files=files, model=model)
+        return dataclasses.replace(self._settings_of(Path(model), given), files=files, model=model)
 
-    def _settings_of(self, model: Path) -> Self:
+    def _settings_of(self, model: Path, given: Set[str]) -> Self:
         """The settings of the run in a folder, with which no others go."""
         from eigenax.experiments.folder import read_experiment
+        from eigenax.modes import FILE
 
         trained = read_experiment(model)
         if not isinstance(trained, type(self)):
             raise InputError(f"{model} holds a run of {trained.name}, not of `eigenax slow`")
-        usual = self.with_preset(self.preset)
+        if not (model / FILE).exists():
+            raise InputError(f"the run in {model} is unfinished; `eigenax resume {model}` first")
         for field in dataclasses.fields(self):
-            given, there = getattr(self, field.name), getattr(trained, field.name)
-            if field.name not in {"files", "model"} and given not in {getattr(usual, field.name), there}:
+            wanted, there = getattr(self, field.name), getattr(trained, field.name)
+            if field.name in given - {"model"} and wanted != there:
                 raise ValueError(
-                    f"--{flag(field.name)} does not go with --model, which has its own, {there}; train anew for {given}"
+                    f"--{flag(field.name)} does not go with --model, which has its own, {there}; train for {wanted}"
                 )
         return trained
 
@@ -142,6 +150,8 @@ class UserVideo(SlowFeatures):
                 modes = slow_waves(seen, self.n, self.seed, progress)
             except SingularMomentsError as error:
                 raise InputError(f"--n {self.n} is too many: {error}") from error
+            except ValueError as error:  # nothing changes in the part to learn from
+                raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
             result |= {"steps": 0, "stopped": modes.stopped}
         else:
             modes = self._learned(seen, folder, progress)
@@ -150,7 +160,7 @@ class UserVideo(SlowFeatures):
         held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
             slowness = delta_values([one for one in held_out if len(one)])
-            result |= {"columns": {"held out": slowness}, "notes": _notes(slowness, modes.eigenvalues)}
+            result |= {"columns": {"held out": slowness}, "notes": _notes(held_out, modes.eigenvalues, frames)}
         outcome = self._outcome(modes, recordings, features, result, ends)
         if frames == 2:
             outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"))
@@ -218,16 +228,21 @@ class UserVideo(SlowFeatures):
         return Outcome(modes, result | about, figures)
 
 
-def _notes(held_out: "np.ndarray", learned: "np.ndarray") -> list[str]:
-    """A warning where features are much faster on held-out time than where they were learned."""
+def _notes(held_out: "list[np.ndarray]", learned: "np.ndarray", frames: int) -> list[str]:
+    """A warning where features change much more on held-out time than where they were learned.
+
+    Not by the slowness there: a feature that is slower than this part is long hardly varies in it.
+    """
     import numpy as np
 
-    times = float(np.nanmedian(held_out / np.maximum(learned, 1e-12)))
-    if not times > TOO_FAST:
+    changes = np.concatenate([np.diff(one, axis=0) for one in held_out])
+    times = float(np.median((changes**2).mean(0) / np.maximum(learned, 1e-12)))
+    if times < TOO_FAST:
         return []
+    advice = "take fewer --steps or a smaller --n" if frames == 2 else "take a smaller --n"
     return [
-        f"on held-out time the features change {times:.2g} times as fast as where they were learned: they know those "
-        "frames by heart, or what comes later is different; give more video, or take fewer --steps or a smaller --n"
+        f"from one held-out row to the next the features change {times:.2g} times as much, squared, as where they were "
+        f"learned: they know those rows by heart, or what comes later is different; give more of them, or {advice}"
     ]
 
 

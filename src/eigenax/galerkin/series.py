@@ -100,7 +100,9 @@ def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[Rand
     if not folds:
         count = sum(map(len, episodes))
         warnings.warn(
-            f"{count} rows are too few to check features on a part of them: what is found may be chance", stacklevel=2
+            f"no part of {count} rows in {len(episodes)} episodes is long enough, and changes, to check features on: "
+            "what is found may be chance",
+            stacklevel=2,
         )
         return random_waves(looked_at, counts[0], SPEEDS[1], seed), [UNCHOSEN]
     best, choice, too_few = np.inf, None, None
@@ -130,14 +132,19 @@ def _folds(episodes: Episodes) -> "list[tuple[_Series, _Series]]":
     """What to look for features in, and what to measure them on: the end of each episode, then its beginning.
 
     One alone would let through a function that is slow by chance, as where rows have been only once. Episodes that are
-    too short for it are only looked in, and parts that never change measure nothing.
+    too short for it are only looked in; if all are, the last of them are measured on, then the first. Parts that never
+    change measure nothing.
     """
     cuts = [cut if (cut := int(HELD_OUT * len(rows))) > 1 else 0 for rows in episodes]
-    if sum(cuts) < LEAST_HELD_OUT:
-        return []
-    both = list(zip(episodes, cuts, strict=True))
-    last = [rows[: len(rows) - cut] for rows, cut in both], [rows[-cut:] for rows, cut in both if cut]
-    first = [rows[cut:] for rows, cut in both], [rows[:cut] for rows, cut in both if cut]
+    if sum(cuts) >= LEAST_HELD_OUT:
+        both = list(zip(episodes, cuts, strict=True))
+        last = [rows[: len(rows) - cut] for rows, cut in both], [rows[-cut:] for rows, cut in both if cut]
+        first = [rows[cut:] for rows, cut in both], [rows[:cut] for rows, cut in both if cut]
+    else:
+        some = int(HELD_OUT * len(episodes))
+        if some < LEAST_HELD_OUT:
+            return []
+        last, first = (episodes[:-some], episodes[-some:]), (episodes[some:], episodes[:some])
     folds = [(_Series.of(seen), _Series.of(held_out)) for seen, held_out in (last, first)]
     return [fold for fold in folds if all((part.rows != part.rows[0]).any() for part in fold)]
 
@@ -192,6 +199,8 @@ class _Moments(NamedTuple):
     mean: Float[np.ndarray, " f"]
     sigma: Float[np.ndarray, "f f"]
     pi: Float[np.ndarray, "f f"]
+    rank: int
+    """How many functions can differ, from their means, on the rows there are."""
 
 
 class _Series(NamedTuple):
@@ -199,6 +208,12 @@ class _Series(NamedTuple):
 
     rows: Float[np.ndarray, "time d"]
     follows: Bool[np.ndarray, " time"]
+
+    def distinct(self, enough: int) -> int:
+        """How many rows differ; where rows hardly ever repeat, not all are looked at."""
+        some = self.rows[: 2 * enough]
+        repeat = len(np.unique(some, axis=0)) < len(some)
+        return len(np.unique(self.rows, axis=0)) if repeat else len(self.rows)
 
     @classmethod
     def of(cls, episodes: Episodes) -> "_Series":
@@ -228,7 +243,8 @@ def _moments(waves: RandomWaves, series: _Series) -> _Moments:
         total, sigma, pi = total + u.sum(0), sigma + u.T @ u, pi + change.T @ change
         points, pairs = points + len(u), pairs + len(change)
     mean = total / points
-    return _Moments(mean, sigma / points - np.outer(mean, mean), pi / max(pairs, 1))
+    rank = min(count, series.distinct(count) - 1)
+    return _Moments(mean, sigma / points - np.outer(mean, mean), pi / max(pairs, 1), rank)
 
 
 class _Whitened(NamedTuple):
@@ -243,10 +259,11 @@ class _Whitened(NamedTuple):
 
     @classmethod
     def of(cls, moments: _Moments, n: int) -> "_Whitened":
-        deviations = np.sqrt(np.diag(moments.sigma).clip(0))
-        inverse = np.where(deviations > ROUNDING, 1 / np.maximum(deviations, ROUNDING), 0)  # waves are of order one
+        variances = np.diag(moments.sigma)
+        inverse = np.where(variances > ROUNDING, 1 / np.sqrt(variances.clip(ROUNDING)), 0)  # waves are of order one
         variances, axes = np.linalg.eigh(moments.sigma * np.outer(inverse, inverse))
         kept = variances > 1e-14 * len(variances) * variances[-1]
+        kept[: len(kept) - moments.rank] = False  # what is left of these is rounding
         if kept.sum() < n:
             raise SingularMomentsError(
                 f"the rows differ in too few ways for {n} features: {kept.sum()} functions of them can be told apart; "

@@ -71,7 +71,9 @@ def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
         "grid": result.get("grid_eigenvalues"),
         "uncorrected": result.get("uncorrected", {}).get("eigenvalues"),
     }
-    known = {name: values for name, values in columns.items() if values is not None and set(values) != {None}}
+    known = {name: values for name, values in columns.items() if values is not None}
+    if set(result["residuals"]) == {None}:
+        del known["residual"]
     return [{name: values[k] for name, values in known.items()} for k in range(len(result["eigenvalues"]))]
 
 

@@ -1,0 +1,102 @@
+"""Where an agent goes: the smoothest functions of an environment's states, with the interface of scikit-learn."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.utils import check_random_state
+
+from eigenax.checks import whole
+from eigenax.estimators.slow_features import SlowFeatureAnalysis
+
+
+class LaplacianRepresentation(SlowFeatureAnalysis):
+    """The eigenfunctions, from the smallest eigenvalue on, of the Laplacian of the graph that an agent walks on.
+
+    `fit` takes a Gymnasium environment, in which a random agent takes `samples` steps; or what an agent recorded: a
+    list of episodes of observations, or a tuple (observations, next observations) of transitions. Observations are
+    numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
+    `n_components` values for each observation; those of images are made of an image and the one before it.
+
+    >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
+    >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
+    >>> bool(np.allclose((ring.transform(np.arange(10)) ** 2).sum(1), 2, atol=0.2))  # a circle
+    True
+    """
+
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "states_")
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        samples: Any = 10_000,
+        network: Any = None,
+        steps: Any = 1000,
+        clips: Any = 64,
+        length: Any = 10,
+        random_state: Any = None,
+        verbose: Any = False,
+    ):
+        super().__init__(
+            n_components,
+            network=network,
+            steps=steps,
+            clips=clips,
+            length=length,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.samples = samples
+
+    def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
+        """Episodes of rows or of images with their colours first."""
+        if hasattr(X, "reset") and hasattr(X, "step"):
+            X = self._walked(X)
+        elif isinstance(X, tuple) and len(X) == 2:
+            X = [np.stack(pair) for pair in zip(*X, strict=True)]
+        episodes = [np.asarray(one) for one in X] if isinstance(X, list) else [np.asarray(X)]
+        if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
+            episodes = self._of_states(episodes, reset)
+        elif reset:
+            self.states_ = 0
+        return super()._checked([_colours_first(one) for one in episodes], reset)
+
+    def _walked(self, env: Any) -> list[np.ndarray]:
+        """Observations of a random agent, episode by episode."""
+        steps, seed = whole("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
+        env.action_space.seed(seed)
+        episodes: list[list[Any]] = []
+        over = True
+        for step in range(steps):
+            if over:
+                observation, _ = env.reset(seed=seed if step == 0 else None)
+                episodes.append([observation])
+            observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            episodes[-1].append(observation)
+            over = terminated or truncated
+        return [np.asarray(one) for one in episodes]
+
+    def _of_states(self, episodes: list[np.ndarray], reset: bool) -> list[np.ndarray]:
+        """Numbers of states as rows with a one in the place of the state."""
+        most = max(int(one.max()) for one in episodes) + 1
+        if reset:
+            self.states_ = most
+        elif not 0 < most <= self.states_:
+            raise ValueError(f"X must hold states from 0 to {self.states_ - 1}; got {most - 1}")
+        return [np.eye(self.states_)[one] for one in episodes]
+
+
+def _colours_first(rows: np.ndarray) -> np.ndarray:
+    return np.moveaxis(rows, -1, 1) if rows.ndim == 4 and rows.shape[-1] in {1, 3, 4} else rows
+
+
+def value_at(
+    representation: LaplacianRepresentation, observation: Any, previous: Any = None
+) -> Float[np.ndarray, " n"]:
+    """All functions at one row or image, quickly; an image needs the one before it."""
+    seen = np.asarray(observation)
+    if seen.ndim == 1:
+        return np.asarray(representation.modes_(seen))
+    both = [_colours_first(np.asarray(one)[None])[0] for one in (seen if previous is None else previous, seen)]
+    return np.asarray(representation.modes_(np.concatenate([one if one.ndim == 3 else one[None] for one in both])))

@@ -15,7 +15,7 @@ from eigenax.training.progress import progress_track
 
 COMPONENTS, LOOKED_AT = 200, 10_000
 """Principal components, and frames from all over a video that they are taken of."""
-EXPANDED = (10, 20, 40)
+EXPANDED = (20, 40)
 """How many of the slowest linear features quadratic slow feature analysis may multiply."""
 ROUNDS, GUARDS, PIECE = 8, 24, 8192
 VARIANCE = 1e-5

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from eigenax.environments import Eigenpurpose
-from eigenax.estimators import LaplacianRepresentation
+from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
 
 SIZE = 7
 
@@ -98,3 +98,17 @@ def test_it_is_saved_with_the_states_it_knows(tmp_path):
     np.testing.assert_array_equal(loaded.transform(np.arange(SIZE)), found.transform(np.arange(SIZE)))
     with pytest.raises(ValueError, match="X must hold states from 0 to 6; got 7"):
         loaded.transform(np.arange(SIZE + 1))
+    with pytest.raises(RuntimeError, match="was not saved by SlowFeatureAnalysis but by another"):
+        SlowFeatureAnalysis.load(tmp_path / "line.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        ([np.arange(-3, 50)], "X must hold states from 0 on; got -3"),
+        ((np.arange(50), np.arange(49)), r"as many next observations as observations; got \[50, 49\]"),
+    ],
+)
+def test_wrong_records_are_refused(recorded, said):
+    with pytest.raises(ValueError, match=said):
+        LaplacianRepresentation(1).fit(recorded)

@@ -54,6 +54,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         if hasattr(X, "reset") and hasattr(X, "step"):
             X = self._walked(X)
         elif isinstance(X, tuple) and len(X) == 2:
+            if len(X[0]) != len(X[1]):
+                raise ValueError(f"X must have as many next observations as observations; got {[len(x) for x in X]}")
             X = [np.stack(pair) for pair in zip(*X, strict=True)]
         episodes = [np.asarray(one) for one in X] if isinstance(X, list) else [np.asarray(X)]
         if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
@@ -79,11 +81,12 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
     def _of_states(self, episodes: list[np.ndarray], reset: bool) -> list[np.ndarray]:
         """Numbers of states as rows with a one in the place of the state."""
-        most = max(int(one.max()) for one in episodes) + 1
+        least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
         if reset:
-            self.states_ = most
-        elif not 0 < most <= self.states_:
-            raise ValueError(f"X must hold states from 0 to {self.states_ - 1}; got {most - 1}")
+            self.states_ = most + 1
+        if least < 0 or most >= self.states_:
+            wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
+            raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
         return [np.eye(self.states_)[one] for one in episodes]
 
 

@@ -223,8 +223,10 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         arrays, metadata = read_tensors(Path(path))
         if metadata.get("format") != FORMAT:
             raise RunError(f"{path} does not hold slow features")
-        parameters = metadata["parameters"].items()
-        loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters})
+        parameters = metadata["parameters"]
+        if parameters.keys() != cls().get_params().keys():
+            raise RunError(f"{path} was not saved by {cls.__name__} but by another estimator")
+        loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters.items()})
         loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
         loaded.delta_values_ = arrays["delta_values_"]
         for name in cls._counts:

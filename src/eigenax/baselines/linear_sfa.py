@@ -68,6 +68,11 @@ def _components(rows: Float[Array, "time m"], keep: int) -> tuple[Array, Array]:
     return mean, (basis @ rotation.T)[:, :keep]
 
 
+def from_all_over(count: int) -> Int[np.ndarray, " few"]:
+    """Numbers of `LOOKED_AT` of so many frames, or of all, evenly spread."""
+    return np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)
+
+
 def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int, expand: Expansion | None = None) -> Projection:
     """Linear slow feature analysis of one series: the n slowest combinations, of variance one, the slowest first.
 
@@ -125,10 +130,8 @@ def classical_slowness(
     video best when found on the rest. NaN for features that are more than can be told apart.
     """
     look, count = seen
-    components = principal_components(
-        look(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)), max(n, COMPONENTS)
-    )
-    rows, other_rows = (_by_pieces(_components_seen(see, components), rows, progress) for see, rows in (seen, other))
+    components = principal_components(look(from_all_over(count)), max(n, COMPONENTS))
+    rows, other_rows = (_by_pieces(_components_seen(see, components), total, progress) for see, total in (seen, other))
     linear = slow_directions(rows, max(n, *EXPANDED))
     rows, other_rows = _of_rows(linear, rows), _of_rows(linear, other_rows)
     part, scores = len(rows) * 9 // 10, {}

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
-from eigenax.networks.conv import Conv, convolved
+from eigenax.networks.conv import Conv, convolved, side_after
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
 from eigenax.solvers.base import Solver
@@ -107,10 +107,7 @@ class Predictor(eqx.Module):
     @property
     def _sides(self) -> list[int]:
         """Sides of the images from the smallest one to a frame."""
-        sides = [self.side]
-        for _ in range(LAYERS):
-            sides.insert(0, -(-sides[0] // STRIDE))
-        return sides
+        return [side_after(self.side, STRIDE, LAYERS - layer) for layer in range(LAYERS + 1)]
 
     def next_frame(self, code: Float[Array, " latent"], action: Int[Array, ""]) -> Float[Array, "h w"]:
         """What an action is expected to lead to."""

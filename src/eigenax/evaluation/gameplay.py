@@ -21,7 +21,7 @@ def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) ->
 
 def mean_frames(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> Float[np.ndarray, "2 h w"]:
     """The means of frames at the one and at the other times."""
-    return np.stack([np.asarray(frames[np.sort(part)], np.float64).mean(0) for part in times])
+    return np.stack([frames[np.sort(part)].mean(0, dtype=np.float64) for part in times])
 
 
 def separation(

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from eigenax.datasets.atari import Gameplay
     from eigenax.modes import Modes
 
-HELD_OUT_SEED = 1 << 16
-"""Added to the seed for games that nothing is trained on."""
 HELD = 2**33
 """Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
+COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
+"""The ways to find features, by what their slowness is called in the table."""
 DRAWS = 64
 """Batches on which features are ordered."""
-LOOKED_AT = 10_000
-"""Frames that principal components are taken of."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +108,9 @@ class Atari(SlowFeatures):
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Play, train both, and measure what all three found on other games."""
+        import numpy as np
+
+        from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
         from eigenax.report.atari import draw_extremes, draw_losses
         from eigenax.report.slow_features import draw_slowness, draw_training
@@ -120,29 +121,29 @@ class Atari(SlowFeatures):
         episodes = other.episodes(least=self._points + 1)
         found = {"spin": self._slow(modes, episodes)} | self._successors(seen, episodes, folder, progress)
         found["pca"] = self._components(seen, episodes)
-        slowness = {name: delta_values(parts) for name, parts in found.items()}
-        scores = self._scores(found, episodes)
+        frames, memory = (
+            np.concatenate([getattr(one, part)[self._points :] for one in episodes]) for part in ("frames", "ram")
+        )
+        together = {name: np.concatenate(parts) for name, parts in found.items()}
+        scores = {
+            "slowness": {name: delta_values(parts) for name, parts in found.items()},
+            "separation": {name: separation(values, frames, self.seed) for name, values in together.items()},
+            "probe": {name: probe(values, memory) for name, values in together.items()},
+        }
         metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
-        methods = ("spin", "successor", "pca")
+        methods = tuple(COLUMNS.values())
         result = {
             "game": self.game,
             "iterations": {"spin": self.steps, "successor": self.successor_steps, "pca": 0},
-            "columns": {"held out": slowness["spin"], "successor": slowness["successor"], "PCA": slowness["pca"]},
-            "slowness": {name: slowness[name] for name in methods},
-            "separation": {name: scores[name][0] for name in methods},
-            "probe": {name: scores[name][1] for name in methods},
-            "successor_from_zero": {
-                "slowness": slowness["successor_from_zero"],
-                "separation": scores["successor_from_zero"][0],
-                "probe": scores["successor_from_zero"][1],
-            },
+            "columns": {called: scores["slowness"][name] for called, name in COLUMNS.items()},
+            **{score: {name: values[name] for name in methods} for score, values in scores.items()},
+            "successor_from_zero": {score: values["successor_from_zero"] for score, values in scores.items()},
             "training_seconds": metrics[-1]["seconds"],
             "successor_seconds": losses[-1]["seconds"],
             "successor_losses": {name: losses[-1][name] for name in ("prediction", "successor")},
         }
-        frames = _frames(episodes, self._points)
         figures = {
-            "extremes": draw_extremes(frames, {name: _joined(found[name]) for name in methods}, result),
+            "extremes": draw_extremes(frames, {name: together[name] for name in methods}, result),
             "slowness": draw_slowness(result["slowness"]),
             "training": draw_training(metrics),
             "successor-losses": draw_losses(losses),
@@ -163,7 +164,7 @@ class Atari(SlowFeatures):
         from eigenax.datasets.atari import Gameplay, gameplay
 
         place, found = Path(self.data) if self.data else folder / "gameplay", []
-        for steps, seed in ((self.frames, self.seed), (self.held_out, (self.seed + HELD_OUT_SEED) % 2**32)):
+        for steps, seed in ((self.frames, self.seed), (self.held_out, self.held_out_seed)):
             part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
             frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
             found.append(Gameplay(frames, *(np.array(one) for one in part[1:])))
@@ -212,35 +213,10 @@ class Atari(SlowFeatures):
         """Principal components of single frames."""
         import numpy as np
 
-        from eigenax.baselines.linear_sfa import principal_components
+        from eigenax.baselines.linear_sfa import from_all_over, principal_components
 
-        some = seen.frames[np.linspace(0, len(seen.frames) - 1, min(len(seen.frames), LOOKED_AT)).astype(int)]
+        some = seen.frames[from_all_over(len(seen.frames))]
         components = principal_components(some.reshape(len(some), -1), self.n)
         rows = [one.frames[self._points :].reshape(len(one.frames) - self._points, -1) for one in episodes]
         # In NumPy: episodes are of many lengths, each of which would be compiled.
         return [(part.astype(np.float32) - components.mean) @ components.matrix for part in rows]
-
-    def _scores(
-        self, found: "dict[str, list[np.ndarray]]", episodes: "list[Gameplay]"
-    ) -> "dict[str, tuple[np.ndarray, float]]":
-        """Separation and probe of each way."""
-        import numpy as np
-
-        from eigenax.evaluation.gameplay import probe, separation
-
-        frames = _frames(episodes, self._points)
-        memory = np.concatenate([one.ram[self._points :] for one in episodes])
-        together = {name: _joined(parts) for name, parts in found.items()}
-        return {
-            name: (separation(values, frames, self.seed), probe(values, memory)) for name, values in together.items()
-        }
-
-
-def _joined(parts: "list[np.ndarray]") -> "np.ndarray":
-    import numpy as np
-
-    return np.concatenate(parts)
-
-
-def _frames(episodes: "list[Gameplay]", before: int) -> "np.ndarray":
-    return _joined([one.frames[before:] for one in episodes])

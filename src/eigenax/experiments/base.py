@@ -38,8 +38,9 @@ class Experiment(abc.ABC):
     positional: ClassVar[tuple[str, ...]] = ()
     """Settings that are given without a flag."""
     presets: ClassVar[dict[str, dict[str, Any]]]
+    noun: ClassVar[str] = "mode"
     values: ClassVar[str] = "Eigenvalues"
-    """What a run finds, and how it is to be read, on its page."""
+    """What a run finds, what their numbers are, and how those are to be read, on its page."""
     reading: ClassVar[str] = (
         "Learned values are Rayleigh quotients on fresh samples; the standard error is their sampling scatter, and the "
         "residual shows what is left to learn."

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from eigenax.evaluation.balls import Meaning
     from eigenax.modes import Modes
 
-HELD_OUT_SEED = 1 << 16
-"""Added to the seed for video that nothing is trained on."""
-
 LEAST_FRAMES = 1000
 """With fewer, balls are not seen in many places."""
 
@@ -106,7 +103,7 @@ class BouncingBalls(SlowFeatures):
     @functools.cached_property
     def other_video(self) -> "Balls":
         """What nothing is learned from."""
-        return self._simulated(self.held_out, (self.seed + HELD_OUT_SEED) % 2**32)
+        return self._simulated(self.held_out, self.held_out_seed)
 
     @property
     def reach(self) -> tuple[float, float]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from eigenax.solvers.spin import SpIN
     from eigenax.sources.clips import Clips
 
+HELD_OUT_SEED = 1 << 16
+"""Added to the seed for what nothing is trained on."""
+
 
 @dataclasses.dataclass(frozen=True)
 class SlowFeatures(Experiment):
@@ -21,6 +24,7 @@ class SlowFeatures(Experiment):
 
     kernel: ClassVar[int] = 5
     """Side of the convolutions' kernels."""
+    noun: ClassVar[str] = "feature"
     values: ClassVar[str] = "Slowness"
     reading: ClassVar[str] = (
         "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on clips of "
@@ -82,6 +86,11 @@ class SlowFeatures(Experiment):
             return tuple(int(word) for word in self.channels.split(","))
         except ValueError:
             raise ValueError(f"--channels must be numbers like 32,64,64; got {self.channels!r}") from None
+
+    @property
+    def held_out_seed(self) -> int:
+        """The seed of what nothing is trained on."""
+        return (self.seed + HELD_OUT_SEED) % 2**32
 
     def network(self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0) -> "Network":
         """The paper's convolution, of pixels that are scaled first, with a constant before its outputs."""

@@ -61,7 +61,7 @@ class Conv(Network):
             maps = count
         self.kernels = tuple(kernels)
         self.kernel_biases = tuple(jnp.zeros(count) for count in channels)
-        height, width_out = (_after(size, stride, len(channels)) for size in shape[1:])
+        height, width_out = (side_after(size, stride, len(channels)) for size in shape[1:])
         hidden, last = self._dense_masks(maps, height * width_out, width, outputs)
         self.weights = (initial_weights(keys[-2], hidden), initial_weights(keys[-1], last))
         self.biases = (jnp.zeros(width), jnp.zeros(outputs))
@@ -116,7 +116,8 @@ def convolved(
     )
 
 
-def _after(size: int, stride: int, times: int) -> int:
+def side_after(size: int, stride: int, times: int) -> int:
+    """The side of an image after so many convolutions of a stride."""
     for _ in range(times):
         size = -(-size // stride)
     return size
@@ -148,7 +149,7 @@ def _changes(stride: int, point: tuple[Array, Array], change: tuple[Array, Array
 
 def _by_products(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
     outputs, _, *sizes = kernel.shape
-    counts = [_after(size, stride, 1) for size in x.shape[1:]]
+    counts = [side_after(size, stride, 1) for size in x.shape[1:]]
     spans = [(count - 1) * stride + 1 for count in counts]
     missing = [max(span + k - 1 - size, 0) for span, k, size in zip(spans, sizes, x.shape[1:], strict=True)]
     pixels = jnp.pad(x.transpose(1, 2, 0), (*((m // 2, m - m // 2) for m in missing), (0, 0)))

@@ -25,7 +25,8 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
     page = environment.get_template("page.html.j2").render(
         version=__version__,
         summary=experiment.summary,
-        values=experiment.values,
+        noun=experiment.noun,
+        heading=experiment.values,
         reading=experiment.reading,
         settings=[(field.name, _shown(getattr(experiment, field.name))) for field in dataclasses.fields(experiment)],
         result=result,

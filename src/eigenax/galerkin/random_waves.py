@@ -1,0 +1,174 @@
+"""Random waves of rows of numbers, and the slowest combinations of them on the rows of a series."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+from jaxtyping import Bool, Float
+
+from eigenax.errors import SingularMomentsError
+from eigenax.networks.base import HiddenLayer, OnInputs
+from eigenax.networks.features import ScaledInputs
+from eigenax.networks.mlp import MLP
+
+ROUNDING, PIECE, LOOKED_THROUGH = 1e-12, 8192, 2048
+"""Variances below which a wave is constant, rows that are held at once, and rows that tell whether rows repeat."""
+
+Episodes = Sequence[Float[np.ndarray, "_ d"]]
+
+
+class RandomWaves(NamedTuple):
+    """sin(z W + b) of standardised rows z; each wave sees a few columns or all of them."""
+
+    centre: Float[np.ndarray, " d"]
+    scale: Float[np.ndarray, " d"]
+    weights: Float[np.ndarray, "d f"]
+    phases: Float[np.ndarray, " f"]
+
+    def __call__(self, rows: Float[np.ndarray, "time d"]) -> Float[np.ndarray, "time f"]:
+        """Their values, in float64."""
+        return np.sin((rows - self.centre) / self.scale @ self.weights + self.phases)
+
+    def network(self) -> OnInputs:
+        """The same waves, and a constant after them, as the hidden layer of a perceptron."""
+        inputs = ScaledInputs(tuple(self.centre.tolist()), tuple(self.scale.tolist()))
+        empty = MLP(1, 1, width=1, depth=1, activation="sin", sparsity="none", key=jax.random.key(0))
+        outputs = jnp.zeros((1, len(self.phases)))
+        mlp = eqx.tree_at(
+            lambda m: (m.weights, m.biases),
+            empty,
+            ((jnp.asarray(self.weights.T), outputs), (jnp.asarray(self.phases), jnp.zeros(1))),
+        )
+        return OnInputs(inputs, HiddenLayer(mlp))
+
+
+def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> RandomWaves:
+    """Waves that look at 1, 2, 4 … or all columns, chosen at random, in units of the columns' standard deviations."""
+    rows = np.concatenate(episodes)
+    centre, scale = rows.mean(0), rows.std(0)
+    # Constant columns tell nothing; what they seem to vary by is rounding.
+    varies = scale > ROUNDING * np.abs(rows).max(0)
+    scale = np.where(varies, scale, 1.0)
+    rng, columns = np.random.default_rng(seed), rows.shape[1]
+    most = int(np.ceil(np.log2(columns))) if columns > 1 else 0
+    looks_at = np.minimum(columns, 2 ** rng.integers(0, most + 1, count))
+    chosen = rng.random((columns, count)).argsort(0) < looks_at
+    weights = speed * rng.normal(size=(columns, count)) * (chosen & varies[:, None]) / np.sqrt(looks_at)
+    phases = rng.uniform(-np.pi, np.pi, count)
+    # The network that will evaluate them holds its numbers in float32.
+    weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
+    return RandomWaves(centre, scale, weights, phases)
+
+
+class Moments(NamedTuple):
+    """The mean and covariance of waves, and the second moments of their changes from row to row."""
+
+    mean: Float[np.ndarray, " f"]
+    sigma: Float[np.ndarray, "f f"]
+    pi: Float[np.ndarray, "f f"]
+    rank: int
+    """How many functions can differ, from their means, on the rows there are."""
+
+
+class Series(NamedTuple):
+    """The rows of all episodes, one after the other, and which of them are followed by the next."""
+
+    rows: Float[np.ndarray, "time d"]
+    follows: Bool[np.ndarray, " time"]
+    distinct: int
+    """How many rows differ, unless rows hardly ever repeat."""
+
+    @classmethod
+    def of(cls, episodes: Episodes) -> "Series":
+        """Of these episodes."""
+        rows = np.concatenate(episodes)
+        follows = np.ones(len(rows), bool)
+        follows[np.cumsum([len(one) for one in episodes]) - 1] = False
+        some = rows[:LOOKED_THROUGH]
+        repeat = len(np.unique(some, axis=0)) < len(some)
+        return cls(rows, follows, len(np.unique(rows, axis=0)) if repeat else len(rows))
+
+    def pieces(self) -> Iterator[tuple[Float[np.ndarray, "p d"], Bool[np.ndarray, " q"]]]:
+        """A few rows at a time and which of them are followed; after them one more, if there is one, to follow."""
+        for start in range(0, len(self.rows), PIECE):
+            yield self.rows[start : start + PIECE + 1], self.follows[start : start + PIECE]
+
+
+def _changes(u: Float[np.ndarray, "p f"], follows: Bool[np.ndarray, " q"]) -> Float[np.ndarray, "r f"]:
+    """From each row that is followed to the next."""
+    return np.diff(u, axis=0)[follows[: len(u) - 1]]
+
+
+def moments_of(waves: RandomWaves, series: Series) -> Moments:
+    """The mean and covariance of waves, and of their changes from row to row."""
+    count = len(waves.phases)
+    total, sigma, pi, points, pairs = np.zeros(count), np.zeros((count, count)), np.zeros((count, count)), 0, 0
+    for rows, follows in series.pieces():
+        u = waves(rows)
+        u, change = u[: len(follows)], _changes(u, follows)
+        total, sigma, pi = total + u.sum(0), sigma + u.T @ u, pi + change.T @ change
+        points, pairs = points + len(u), pairs + len(change)
+    mean = total / points
+    rank = min(count, series.distinct - 1)
+    return Moments(mean, sigma / points - np.outer(mean, mean), pi / max(pairs, 1), rank)
+
+
+class Whitened(NamedTuple):
+    """Combinations of waves that are uncorrelated and of variance one, and how fast those change."""
+
+    whitening: Float[np.ndarray, "f r"]
+    matrix: Float[np.ndarray, "r r"]
+    cost: Float[np.ndarray, " r"]
+    """The square of the coefficients each one takes, of waves of variance one."""
+    found: dict[tuple[tuple[float, ...], int], Float[np.ndarray, "r _"]]
+    """Features that were found before, by the ridges of all up to them and how many they are."""
+
+    @classmethod
+    def of(cls, moments: Moments, n: int) -> "Whitened":
+        """Of waves with these moments; there must be n that can be told apart."""
+        variances = np.diag(moments.sigma)
+        inverse = np.where(variances > ROUNDING, 1 / np.sqrt(variances.clip(ROUNDING)), 0)  # waves are of order one
+        variances, axes = np.linalg.eigh(moments.sigma * np.outer(inverse, inverse))
+        kept = variances > 1e-14 * len(variances) * variances[-1]
+        kept[: len(kept) - moments.rank] = False  # what is left of these is rounding
+        if kept.sum() < n:
+            raise SingularMomentsError(
+                f"the rows differ in too few ways for {n} features: {kept.sum()} functions of them can be told apart; "
+                "ask for fewer, or give more rows"
+            )
+        variances, whitening = variances[kept], inverse[:, None] * axes[:, kept] / np.sqrt(variances[kept])
+        return cls(whitening, whitening.T @ moments.pi @ whitening, 1 / variances, {})
+
+    def slowest(self, ridge: float, n: int) -> Float[np.ndarray, "f n"]:
+        """Coefficients of the n combinations that are slowest with one ridge for all."""
+        penalised = self.matrix + ridge * np.diag(self.cost)
+        return self.whitening @ scipy.linalg.eigh(penalised, subset_by_index=(0, n - 1))[1]
+
+    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "f n"]:
+        """The slowest combination with the first ridge, the slowest uncorrelated one with the second, and so on; what
+        is left with the last."""
+        taken = np.zeros((len(self.matrix), 0))
+        for count, ridge in enumerate(ridges, start=1):
+            key, many = tuple(ridges[:count]), 1 if count < len(ridges) else n - count + 1
+            if (key, many) not in self.found:
+                penalised = self.matrix + ridge * np.diag(self.cost)
+                # What is taken is moved to the other end of the spectrum.
+                lifted = penalised + 2 * np.trace(penalised) * taken @ taken.T
+                vectors = scipy.linalg.eigh(lifted, subset_by_index=(0, many - 1))[1]
+                self.found[key, many] = np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
+            taken = np.concatenate([taken, self.found[key, many]], 1)
+        return self.whitening @ taken
+
+
+def slowness(waves: RandomWaves, series: Series, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:
+    """E[(Δy)²] / Var[y] of combinations of waves."""
+    y, changes = [], []
+    for rows, follows in series.pieces():
+        values = waves(rows) @ coefficients
+        y.append(values[: len(follows)])
+        changes.append(_changes(values, follows))
+    return (np.concatenate(changes) ** 2).mean(0) / np.concatenate(y).var(0).clip(np.finfo(float).tiny)

@@ -17,7 +17,7 @@ from eigenax.baselines.linear_sfa import slow_directions
 from eigenax.datasets.logistic_map import driven_logistic_map
 from eigenax.errors import RunError
 from eigenax.estimators import SlowFeatureAnalysis
-from eigenax.galerkin import series
+from eigenax.galerkin import random_waves
 from eigenax.networks.mlp import MLP
 
 
@@ -200,7 +200,7 @@ def test_a_part_that_never_changes_chooses_nothing(recwarn):
 def test_pieces_make_no_difference(monkeypatch):
     rows, _ = mixture()
     together = SlowFeatureAnalysis(2, random_state=0).fit(rows)
-    monkeypatch.setattr(series, "PIECE", 300)
+    monkeypatch.setattr(random_waves, "PIECE", 300)
     apart = SlowFeatureAnalysis(2, random_state=0).fit([rows])
     np.testing.assert_allclose(apart.delta_values_, together.delta_values_, rtol=1e-6)
     np.testing.assert_allclose(apart.transform(rows), together.transform(rows), atol=1e-4)

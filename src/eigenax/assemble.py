@@ -268,13 +268,16 @@ def _moments_of_place(x: Array) -> Array:
 
 
 def _probe(operator: Operator, source: Source, network: Any) -> list[float]:
-    """A few numbers that another operator, source or network would change: K u of the untrained network."""
+    """A few numbers that another operator, source or network would change: ⟨u, K u⟩ of the untrained network.
+
+    Not the mean of K u, which is nothing but rounding where K has constants as eigenfunctions.
+    """
 
     @eqx.filter_jit
     def numbers(operator: Operator, source: Source, network: Any) -> Array:
         batch = source.sample(jax.random.key(0), 8)
         u = jax.vmap(network)(batch.x)
-        return batch.weights @ operator.apply(network, batch, u)
+        return batch.weights @ (u * operator.apply(network, batch, u))
 
     with full_precision():
         return np.asarray(numbers(operator, source, network), float).tolist()

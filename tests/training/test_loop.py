@@ -111,6 +111,21 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
+def test_a_folder_of_another_series_is_refused_and_rounding_is_not_another_one(tmp_path):
+    series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0).astype(np.float32)
+
+    def slow_features(series):
+        return fit(
+            ex.Slowness(), ex.Clips(series), 2, network=small_network(2), steps=30, batch=32, progress=False,
+            folder=tmp_path,
+        )  # fmt: skip
+
+    slow_features(series)
+    slow_features(series * (1 + 1e-6))
+    with pytest.raises(ex.RunError, match=r"holds another run .*problem was"):
+        slow_features(series[::-1] / 3)
+
+
 def test_shown_eigenvalues_have_the_sign_of_the_operator():
     kernel, source = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2))), ex.Box(-1, 1, dims=1)
     network = ex.MLP(1, 2, key=ex.network_key(0))

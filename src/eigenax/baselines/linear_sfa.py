@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Num
 
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.evaluation.slowness import delta_values
@@ -32,7 +32,7 @@ class Projection(NamedTuple):
     matrix: Float[np.ndarray, "m n"]
 
     def __call__(
-        self, rows: Float[Array | np.ndarray, "time q"], expand: Expansion | None = None
+        self, rows: Num[Array | np.ndarray, "time q"], expand: Expansion | None = None
     ) -> Float[Array, "time n"]:
         """Features of rows, of which `expand` may make more first."""
         return _projected(*(jnp.asarray(part, jnp.float32) for part in (rows, *self)), expand)
@@ -43,7 +43,7 @@ def _projected(rows: Array, mean: Array, matrix: Array, expand: Expansion | None
     return jnp.matmul((rows if expand is None else expand(rows)) - mean, matrix, precision=HIGHEST)
 
 
-def principal_components(rows: Float[Array | np.ndarray, "time m"], keep: int) -> Projection:
+def principal_components(rows: Num[Array | np.ndarray, "time m"], keep: int) -> Projection:
     """The first principal components, by subspace iteration: few of many are asked for.
 
     >>> rows = np.random.default_rng(0).normal(size=(1000, 3)) * [1.0, 5.0, 1.0]

@@ -1,11 +1,9 @@
 """What features tell of a game: whether they tell its frames apart, and how much of the console's memory is in them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from jaxtyping import Float, Int
 
-EXTREME, SHIFTS, FOLDS = 100, 200, 5
+EXTREME, SPLITS, FOLDS = 100, 200, 5
 
 
 def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) -> Int[np.ndarray, "2 count"]:
@@ -27,24 +25,19 @@ def mean_frames(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> Float[
 def separation(
     features: Float[np.ndarray, "time n"], frames: np.ndarray, seed: int = 0, count: int = EXTREME
 ) -> Float[np.ndarray, " n"]:
-    """How far the mean frames at a feature's two ends are apart, in standard errors of what chance makes of it.
+    """How far the mean frames at a feature's two ends are apart, against random splits of the same frames into two.
 
-    Chance: the same moments, all moved by one random time and around the end. They are as close together as those of
-    the feature, so that a feature is not rewarded for choosing one stretch of the game. Near 0 or below: it encodes
-    nothing that shows.
+    In standard errors, the scatter between the splits, from their mean. Near 0: the feature encodes nothing that shows.
+    The ends of a slow feature are a few stretches of the game, which look alike in more than what it encodes.
     """
     rng, found = np.random.default_rng(seed), []
     for feature in features.T:
-        times = extreme_frames(feature, count)
-        moved = [(times + shift) % len(frames) for shift in rng.integers(1, len(frames), SHIFTS)]
-        distances = np.array([_distance(frames, both) for both in (times, *moved)])
+        shown = frames[extreme_frames(feature, count).ravel()].reshape(2 * count, -1).astype(np.float64)
+        top = np.arange(2 * count) < count
+        splits = np.stack([top, *(rng.permutation(top) for _ in range(SPLITS))])
+        distances = np.linalg.norm((2 * splits - 1) @ shown / count, axis=1)
         found.append((distances[0] - distances[1:].mean()) / max(distances[1:].std(), 1e-12))
     return np.array(found)
-
-
-def _distance(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> float:
-    top, bottom = mean_frames(frames, times)
-    return float(np.linalg.norm(top - bottom))
 
 
 def probe(features: Float[np.ndarray, "time n"], memory: np.ndarray, folds: int = FOLDS) -> float:
@@ -65,12 +58,3 @@ def probe(features: Float[np.ndarray, "time n"], memory: np.ndarray, folds: int 
         fitted = np.linalg.lstsq(inputs[rest], values[rest], rcond=None)[0]
         errors += ((values[held_out] - inputs[held_out] @ fitted) ** 2).sum(0)
     return float(np.mean(1 - errors / ((values - values.mean(0)) ** 2).sum(0)))
-
-
-def by_episode(values: np.ndarray, lengths: Sequence[int]) -> list[np.ndarray]:
-    """Rows of all episodes, one after the other, as one array for each.
-
-    >>> [len(part) for part in by_episode(np.zeros((5, 2)), [2, 3])]
-    [2, 3]
-    """
-    return np.split(values, np.cumsum(lengths)[:-1])

@@ -19,6 +19,8 @@ HELD = 2**33
 """Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
 COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
 """The ways to find features, by what their slowness is called in the table."""
+FEWEST = 1000
+"""Frames to learn from or to measure on, at least."""
 DRAWS = 64
 """Batches on which features are ordered."""
 
@@ -38,14 +40,14 @@ class Atari(SlowFeatures):
         "quick": {
             "frames": 20_000,
             "held_out": 6000,
-            "steps": 500,
+            "steps": 350,
             "clips": 12,
             "channels": "16,16,16",
-            "successor_steps": 1000,
+            "successor_steps": 500,
             "successor_maps": 16,
             "successor_width": 128,
             "latent": 256,
-            "target_every": 200,
+            "target_every": 100,
         },
         "paper": PUBLISHED
         | {
@@ -98,10 +100,15 @@ class Atari(SlowFeatures):
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_at_least_one(
-            "frames", "held_out", "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
+            "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
             "target_every",
         )  # fmt: skip
         self.check_positive("successor_learning_rate")
+        for name in ("frames", "held_out"):
+            if getattr(self, name) < FEWEST:
+                raise ValueError(f"--{name.replace('_', '-')} must be at least {FEWEST}; got {getattr(self, name)}")
+        if self.latent < self.n:
+            raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
         from eigenax.datasets.atari import check_game
 
         check_game(self.game)
@@ -110,6 +117,8 @@ class Atari(SlowFeatures):
         """Play, train both, and measure what all three found on other games."""
         import numpy as np
 
+        from eigenax.baselines.successor import into_episode
+        from eigenax.evaluation.features import features_of
         from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
         from eigenax.report.atari import draw_extremes, draw_losses
@@ -117,18 +126,18 @@ class Atari(SlowFeatures):
         from eigenax.training.metrics import read_metrics
 
         seen, other = self._played(folder, progress)
+        into = into_episode(other.starts)
+        shown = into >= self._points
         modes = self._learned(seen, folder, progress)
-        episodes = other.episodes(least=self._points + 1)
-        found = {"spin": self._slow(modes, episodes)} | self._successors(seen, episodes, folder, progress)
-        found["pca"] = self._components(seen, episodes)
-        frames, memory = (
-            np.concatenate([getattr(one, part)[self._points :] for one in episodes]) for part in ("frames", "ram")
-        )
-        together = {name: np.concatenate(parts) for name, parts in found.items()}
+        found = {"spin": features_of(modes, other.frames, frames=self._points + 1, progress=progress)[shown]}
+        found |= self._successors(seen, other.frames, shown, folder, progress)
+        frames, memory = other.frames[shown], other.ram[shown]
+        found["pca"] = self._components(seen, frames)
+        episodes = np.flatnonzero(into[shown] == self._points)[1:]
         scores = {
-            "slowness": {name: delta_values(parts) for name, parts in found.items()},
-            "separation": {name: separation(values, frames, self.seed) for name, values in together.items()},
-            "probe": {name: probe(values, memory) for name, values in together.items()},
+            "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
+            "separation": {name: separation(values, frames, self.seed) for name, values in found.items()},
+            "probe": {name: probe(values, memory) for name, values in found.items()},
         }
         metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
         methods = tuple(COLUMNS.values())
@@ -143,7 +152,7 @@ class Atari(SlowFeatures):
             "successor_losses": {name: losses[-1][name] for name in ("prediction", "successor")},
         }
         figures = {
-            "extremes": draw_extremes(frames, {name: together[name] for name in methods}, result),
+            "extremes": draw_extremes(frames, {name: found[name] for name in methods}, result),
             "slowness": draw_slowness(result["slowness"]),
             "training": draw_training(metrics),
             "successor-losses": draw_losses(losses),
@@ -179,21 +188,14 @@ class Atari(SlowFeatures):
         episodes = [episode.frames for episode in seen.episodes(least=self.length + frames)]
         return self.train(Clips(episodes, self.length, frames=frames), network, DRAWS * self.clips, folder, progress)
 
-    def _slow(self, modes: "Modes", episodes: "list[Gameplay]") -> "list[np.ndarray]":
-        from eigenax.evaluation.features import features_of
-
-        return [features_of(modes, one.frames, frames=self._points + 1)[self._points :] for one in episodes]
-
     def _successors(
-        self, seen: "Gameplay", episodes: "list[Gameplay]", folder: Path, progress: bool
-    ) -> "dict[str, list[np.ndarray]]":
+        self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
+    ) -> "dict[str, np.ndarray]":
         """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
         import jax
-        import numpy as np
 
         from eigenax.baselines.successor import Predictor, Transitions, eigenpurposes, learn_successors
         from eigenax.evaluation.features import values_over
-        from eigenax.evaluation.gameplay import by_episode
 
         fresh = Predictor(
             seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
@@ -204,12 +206,11 @@ class Atari(SlowFeatures):
             steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
             target_every=self.target_every, seed=self.seed, progress=progress,
         )  # fmt: skip
-        each = [values_over(network, one.frames, frames=self._points + 1)[self._points :] for one in episodes]
-        values, lengths = np.concatenate(each), [len(one) for one in each]
+        values = values_over(network, frames, frames=self._points + 1, progress=progress)[shown]
         ways = {"successor": True, "successor_from_zero": False}
-        return {name: by_episode(eigenpurposes(values, self.n, centred), lengths) for name, centred in ways.items()}
+        return {name: eigenpurposes(values, self.n, centred) for name, centred in ways.items()}
 
-    def _components(self, seen: "Gameplay", episodes: "list[Gameplay]") -> "list[np.ndarray]":
+    def _components(self, seen: "Gameplay", frames: "np.ndarray") -> "np.ndarray":
         """Principal components of single frames."""
         import numpy as np
 
@@ -217,6 +218,4 @@ class Atari(SlowFeatures):
 
         some = seen.frames[from_all_over(len(seen.frames))]
         components = principal_components(some.reshape(len(some), -1), self.n)
-        rows = [one.frames[self._points :].reshape(len(one.frames) - self._points, -1) for one in episodes]
-        # In NumPy: episodes are of many lengths, each of which would be compiled.
-        return [(part.astype(np.float32) - components.mean) @ components.matrix for part in rows]
+        return np.asarray(components(frames.reshape(len(frames), -1)))

@@ -1,6 +1,7 @@
 """Convolutions for images."""
 
 import itertools
+from collections.abc import Callable
 from functools import partial
 
 import equinox as eqx
@@ -75,7 +76,6 @@ class Conv(Network):
         """The values of the last hidden layer at one image."""
         act, layers = ACTIVATIONS[self.activation], len(self.kernels) + 2
         outputs = self.weights[1].shape[0]
-        x = x.astype(self.kernels[0].dtype)  # convolutions do not mix precisions
         for layer, (kernel, bias) in enumerate(zip(self.kernels, self.kernel_biases, strict=True), start=1):
             allowed = mask(layer, layers, kernel.shape[1], kernel.shape[0], outputs, self.sparsity)
             x = convolved(x, kernel * allowed[:, :, None, None], self.stride, self.image_gradients)
@@ -105,15 +105,28 @@ def convolved(
 ) -> Float[Array, "o h2 w2"]:
     """A convolution that keeps the size but for the stride, in the way that is fastest where it runs.
 
-    Inside a loop, compiled convolutions are ten times slower on a processor than products of matrices.
+    In the precision of the kernel: convolutions do not mix them.
     """
     elsewhere = _with_image_gradients if image_gradients else _by_convolution
     return jax.lax.platform_dependent(
-        x,
+        x.astype(kernel.dtype),
         kernel,
-        cpu=partial(_by_products, stride=stride),
+        cpu=lambda x, kernel: _on_a_processor(x, kernel, stride),
         default=lambda x, kernel: elsewhere(x, kernel, stride),
     )
+
+
+def enlarged(
+    x: Float[Array, "o h2 w2"], kernel: Float[Array, "o c kh kw"], stride: int, shape: tuple[int, int]
+) -> Float[Array, "c h w"]:
+    """The transpose of `convolved`, from its values to images (c, *shape)."""
+    x = x.astype(kernel.dtype)
+    image = jax.ShapeDtypeStruct((kernel.shape[1], *shape), x.dtype)
+
+    def transpose(way: Convolution) -> Callable[[Array, Array], Array]:
+        return lambda x, kernel: jax.linear_transpose(lambda y: way(y, kernel, stride), image)(x)[0]
+
+    return jax.lax.platform_dependent(x, kernel, cpu=transpose(_by_products), default=transpose(_by_convolution))
 
 
 def side_after(size: int, stride: int, times: int) -> int:
@@ -131,20 +144,36 @@ def _by_convolution(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 
     return jax.lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME", precision=FASTEST)[0]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _with_image_gradients(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
-    return _by_convolution(x, kernel, stride)
+def _in_last_axis(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
+    """With channels last, which is three times as fast as products on a processor; its transposes are not."""
+    layout = ("NHWC", "HWIO", "NHWC")
+    pixels, weights = x.transpose(1, 2, 0)[None], kernel.transpose(2, 3, 1, 0)
+    return jax.lax.conv_general_dilated(
+        pixels, weights, (stride, stride), "SAME", dimension_numbers=layout, precision=FASTEST
+    )[0].transpose(2, 0, 1)
 
 
-@_with_image_gradients.defjvp
-def _changes(stride: int, point: tuple[Array, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
-    """What the kernel changes is a product, whose transpose stays one for many images and cotangents at a time.
+Convolution = Callable[[Array, Array, int], Array]
 
-    The transpose of a convolution would become one with a group for each of them.
+
+def _with_products(value: Convolution, change_by_x: Convolution) -> Convolution:
+    """A convolution in which what the kernel changes is a product of matrices.
+
+    The transpose of a product stays one, also for many images and cotangents at a time. That of a convolution becomes
+    one with a group for each of them, and on a processor, inside a loop, is many times slower.
     """
-    (x, kernel), (by_x, by_kernel) = point, change
-    changed = _by_convolution(by_x, kernel, stride) + _by_products(x, by_kernel, stride)
-    return _by_convolution(x, kernel, stride), changed
+
+    @partial(jax.custom_jvp, nondiff_argnums=(2,))
+    def convolution(x: Array, kernel: Array, stride: int) -> Array:
+        return value(x, kernel, stride)
+
+    @convolution.defjvp
+    def _changes(stride: int, point: tuple[Array, Array], change: tuple[Array, Array]) -> tuple[Array, Array]:
+        (x, kernel), (by_x, by_kernel) = point, change
+        changed = change_by_x(by_x, kernel, stride) + _by_products(x, by_kernel, stride)
+        return value(x, kernel, stride), changed
+
+    return convolution
 
 
 def _by_products(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"]:
@@ -157,3 +186,7 @@ def _by_products(x: Array, kernel: Array, stride: int) -> Float[Array, "o h2 w2"
     seen = [pixels[i : i + spans[0] : stride, j : j + spans[1] : stride] for i, j in places]
     weights = kernel.transpose(2, 3, 1, 0).reshape(-1, outputs)
     return jnp.matmul(jnp.concatenate(seen, -1), weights, precision=FASTEST).transpose(2, 0, 1)
+
+
+_with_image_gradients = _with_products(_by_convolution, _by_convolution)
+_on_a_processor = _with_products(_in_last_axis, _by_products)

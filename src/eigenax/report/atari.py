@@ -36,8 +36,8 @@ def draw_extremes(
             frames_only(axes.ravel(), [])
     return figure, (
         f"The mean of the {EXTREME} held-out frames that activate a feature most (above) and least (below), its "
-        "slowness Δ, and how far the two means are apart in standard errors of what chance makes of it. Probe: the "
-        "share of the console's memory that linear functions of all features explain."
+        "slowness Δ, and how far the two means are apart, in standard errors of random splits of the same frames. "
+        "Probe: the share of the console's memory that linear functions of all features explain."
     )
 
 

@@ -122,7 +122,7 @@ class Bare(ex.Source):
         ({"source": Bare()}, TypeError, "Bare.sample must return Points"),
         ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
         ({"source": jnp.zeros((5, 2))}, TypeError, "source must be an eigenax source"),
-        ({"operator": ex.Slowness()}, TypeError, "Slowness needs a source of successive points"),
+        ({"operator": ex.Slowness()}, TypeError, "need a source of pairs"),
         (
             {"operator": ex.Potential(lambda x: x)},
             ValueError,

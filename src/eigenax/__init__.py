@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eigenax.networks.features import CuspInputs, ScaledInputs
     from eigenax.networks.mlp import MLP, Separate
     from eigenax.operators.base import Operator
+    from eigenax.operators.graph import GraphLaplacian
     from eigenax.operators.kernel import Kernel
     from eigenax.operators.laplace_beltrami import LaplaceBeltrami
     from eigenax.operators.laplacian import Laplacian
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from eigenax.sources.densities import Gaussian, Radial, Scales
     from eigenax.sources.mixture import Mixture
     from eigenax.sources.surface import Surface, sphere, torus
+    from eigenax.sources.transitions import Transitions
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,7 @@ _HOMES = {
     "networks.features": ["CuspInputs", "ScaledInputs"],
     "networks.mlp": ["MLP", "Separate"],
     "operators.base": ["Operator"],
+    "operators.graph": ["GraphLaplacian"],
     "operators.kernel": ["Kernel"],
     "operators.laplace_beltrami": ["LaplaceBeltrami"],
     "operators.laplacian": ["Laplacian"],
@@ -70,6 +73,7 @@ _HOMES = {
     "sources.densities": ["Gaussian", "Radial", "Scales"],
     "sources.mixture": ["Mixture"],
     "sources.surface": ["Surface", "sphere", "torus"],
+    "sources.transitions": ["Transitions"],
     "errors": ["DivergedError", "InterruptedRun", "RunError"],
 }
 
@@ -88,6 +92,7 @@ __all__ = [
     "Edges",
     "Galerkin",
     "Gaussian",
+    "GraphLaplacian",
     "InterruptedRun",
     "Kernel",
     "LaplaceBeltrami",
@@ -113,6 +118,7 @@ __all__ = [
     "SpIN",
     "Surface",
     "Trace",
+    "Transitions",
     "Walls",
     "WithConstant",
     "following",

@@ -31,7 +31,7 @@ def dense_moments(batch):
     """E[(u(x) − u(x'))(u(x) − u(x'))ᵀ], and E[u uᵀ] over both points of the pairs, by loops in double precision."""
     u = np.asarray(jax.vmap(values)(batch.x), np.float64)
     sigma, pi = np.zeros((2, 2)), np.zeros((2, 2))
-    for i, j, weight in zip(*(np.asarray(part) for part in batch[1:]), strict=True):
+    for i, j, weight in zip(*(np.asarray(part) for part in batch[1:4]), strict=True):
         sigma += weight * (np.outer(u[i], u[i]) + np.outer(u[j], u[j])) / 2
         pi += weight * np.outer(u[i] - u[j], u[i] - u[j])
     return sigma / len(batch.first), pi / len(batch.first)

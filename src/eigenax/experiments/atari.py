@@ -121,7 +121,7 @@ class Atari(SlowFeatures):
         from eigenax.evaluation.features import features_of
         from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
-        from eigenax.report.atari import draw_extremes, draw_losses
+        from eigenax.report.atari import NAMES, draw_extremes, draw_losses
         from eigenax.report.slow_features import draw_slowness, draw_training
         from eigenax.training.metrics import read_metrics
 
@@ -153,7 +153,7 @@ class Atari(SlowFeatures):
         }
         figures = {
             "extremes": draw_extremes(frames, {name: found[name] for name in methods}, result),
-            "slowness": draw_slowness(result["slowness"]),
+            "slowness": draw_slowness({NAMES[name]: values for name, values in result["slowness"].items()}),
             "training": draw_training(metrics),
             "successor-losses": draw_losses(losses),
         }

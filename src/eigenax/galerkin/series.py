@@ -28,7 +28,7 @@ AS_WELL, ONE_BY_ONE = 1.1, 12
 UNCHOSEN = RIDGES[3]
 HELD_OUT, LEAST_HELD_OUT = 1 / 3, 20
 """The share of each episode, at its end and at its beginning, that chooses, and the rows there must be of it."""
-ROWS_PER_WAVE = 2
+ROWS_PER_WAVE, WAVES_PER_DISTINCT = 2, 4
 LOOKED_AT, GROUPS = 50_000, 16
 """Rows that the choice is made on, and groups whose scatter is the standard error."""
 
@@ -67,7 +67,8 @@ def slow_waves(episodes: Episodes, n: int, seed: int = 0, progress: bool = False
 def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[RandomWaves, list[float]]:
     """The waves and ridges whose features are slowest on a part of each episode which they were not found on."""
     looked_at = _first_rows(episodes, LOOKED_AT)
-    most = max(n + 1, int((1 - HELD_OUT) * sum(map(len, looked_at))) // ROWS_PER_WAVE)
+    rows, distinct = sum(map(len, looked_at)), Series.of(looked_at).distinct
+    most = max(n + 1, min(int((1 - HELD_OUT) * rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * distinct))
     counts = sorted({min(max(count, 4 * n), most) for count in COUNTS})
     candidates = [random_waves(looked_at, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
     folds = _folds(looked_at)

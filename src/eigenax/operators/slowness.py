@@ -34,8 +34,9 @@ class Slowness(Operator):
         change = 2 * batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])
         none, no_weight = jnp.zeros_like(change), jnp.zeros_like(batch.pair_weights)
         after, before = batch.gather(change, none), batch.gather(none, -change)
-        has_after = batch.gather(batch.pair_weights, no_weight)[:, None]
-        has_before = batch.gather(no_weight, batch.pair_weights)[:, None]
+        as_first, as_second = batch.end_weights
+        has_after = batch.gather(as_first, no_weight)[:, None]
+        has_before = batch.gather(no_weight, as_second)[:, None]
         both = (has_after > 0) & (has_before > 0)
         return Twice(
             after / jnp.where(both, has_after, 1),

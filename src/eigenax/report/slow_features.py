@@ -79,7 +79,7 @@ def draw_slowness(slowness: dict[str, Float[np.ndarray, " n"]]) -> tuple[Figure,
         n = len(slowness[learned])
         axis.set(xlabel="feature", ylabel="Δ, held out", yscale="log", xticks=range(1, n + 1), xlim=(0.7, n + 0.3))
         axis.legend(frameon=False, fontsize=8, ncols=2)
-    sums = ", ".join(f"{name} {values.sum():.3f}" for name, values in slowness.items())
+    sums = ", ".join(f"{name} {values.sum():.3g}" for name, values in slowness.items())
     return figure, f"Slowness of each feature on held-out video, lower is slower. Sums: {sums}."
 
 

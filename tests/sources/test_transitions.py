@@ -1,0 +1,66 @@
+"""Graphs from whatever describes them, and what is wrong with some."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import eigenax as ex
+from eigenax.sources.transitions import adjacency
+
+PATH = np.array([(0, 1), (1, 2), (2, 3)])
+DENSE = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        PATH,
+        np.concatenate([PATH, PATH[:, ::-1]]),
+        scipy.sparse.coo_matrix(DENSE),
+    ],
+    ids=["one direction", "both directions", "sparse"],
+)
+def test_one_graph_in_many_ways(edges):
+    np.testing.assert_array_equal(adjacency(edges, None, 4).toarray(), DENSE)
+
+
+def test_repeated_edges_and_weights_add_up_and_loops_count_once():
+    matrix = adjacency([(0, 1), (0, 1), (2, 2), (1, 2)], [1.0, 2.0, 5.0, 4.0], 3).toarray()
+    np.testing.assert_array_equal(matrix, [[0, 3, 0], [3, 0, 4], [0, 4, 5]])
+
+
+def test_parts_and_lonely_nodes_are_told_and_not_refused():
+    with pytest.warns(UserWarning, match="the graph has 2 components that no edge joins"):
+        ex.Transitions([(0, 1), (2, 3)], np.eye(4))
+    with pytest.warns(UserWarning, match="2 of 4 nodes have no edges and are left out"):
+        source = ex.Transitions([(0, 1)], np.eye(4))
+    np.testing.assert_allclose(source.whole().weights, [2, 2, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("edges", "settings", "said"),
+    [
+        ([(0, 4)], {}, "edges name node 4, but features has 4 rows, nodes 0 to 3"),
+        ([(-1, 2)], {}, "edges name node -1"),
+        ([(0, 1, 2)], {}, "edges must be a list of pairs of node numbers"),
+        (np.empty((0, 2), int), {}, "at least one edge"),
+        ([(0, 1)], {"weights": [-1.0]}, "weights of edges must be positive numbers; got -1"),
+        ([(0, 1)], {"weights": [np.nan]}, "weights of edges must be positive numbers"),
+        ([(0, 1)], {"weights": [1.0, 2.0]}, "one number for each of 1 edges"),
+        ([(0, 1), (1, 0), (1, 2)], {}, "edges must be symmetric"),
+        (scipy.sparse.csr_array(np.triu(DENSE)), {}, "edges must be symmetric"),
+        (scipy.sparse.csr_array(np.eye(3)), {}, "shape (3, 3), but features has 4 rows"),
+        (PATH, {"measure": "edges"}, "measure must be 'nodes' or 'degrees'; got 'edges'"),
+    ],
+)
+def test_what_is_no_graph_is_one_sentence(edges, settings, said):
+    with pytest.raises(ValueError) as error:
+        ex.Transitions(edges, np.eye(4), **settings)
+    assert said in str(error.value)
+
+
+def test_features_that_are_none():
+    with pytest.raises(ValueError, match="features contains NaN"):
+        ex.Transitions(PATH, np.full((4, 2), np.nan))
+    with pytest.raises(ValueError, match=r"One number a node is features\[:, None\]"):
+        ex.Transitions(PATH, np.arange(4.0))

@@ -4,6 +4,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from eigenax.estimators.laplacian import LaplacianRepresentation, value_at
 
@@ -17,6 +18,7 @@ class Eigenpurpose(gymnasium.Wrapper):
 
     def __init__(self, env: Any, representation: LaplacianRepresentation, component: int, sign: float = 1.0):
         super().__init__(env)
+        check_is_fitted(representation)
         if not 0 <= component < representation.modes_.n:
             raise ValueError(f"component must be from 0 to {representation.modes_.n - 1}; got {component}")
         self.representation, self.component, self.sign = representation, component, sign
@@ -38,9 +40,14 @@ class Eigenpurpose(gymnasium.Wrapper):
         return observation, self._value - before, terminated, truncated, info | {"reward": paid}
 
     def _of(self, observation: Any, previous: Any) -> float:
-        self._seen = observation
+        self._seen = np.array(observation)
         if self._table is None:
             values = value_at(self.representation, observation, previous)
-        else:
+        elif 0 <= observation < len(self._table):
             values = self._table[observation]
+        else:
+            raise ValueError(
+                f"state {observation} is none of the {len(self._table)} that the representation knows; fit it on more "
+                "transitions, or on the environment"
+            )
         return self.sign * float(values[self.component])

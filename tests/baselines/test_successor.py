@@ -1,5 +1,8 @@
 """Successor features: of a game so small that they are known, and the parts they are learned with."""
 
+import contextlib
+import signal
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,14 +10,16 @@ import numpy as np
 import optax
 import pytest
 
+from eigenax.baselines import successor
 from eigenax.baselines.successor import (
     STACK,
+    AgentSteps,
     Predictor,
     SuccessorLearning,
-    Transitions,
     eigenpurposes,
     learn_successors,
 )
+from eigenax.errors import InterruptedRun, RunError
 from eigenax.operators.slowness import Slowness
 from eigenax.training.metrics import read_metrics
 
@@ -38,7 +43,7 @@ def small(key=0):
 def test_transitions_stay_in_an_episode_and_know_what_was_done():
     frames, actions, starts = blinking()
     frames[:, 0, 0] = np.arange(400) % 256
-    source = Transitions(frames, actions, starts)
+    source = AgentSteps(frames, actions, starts)
     drawn = source.sample(jax.random.key(0), 2000)
     last = np.asarray(drawn.x[:, -1, 0, 0] * 255).round().astype(int)
     after = np.asarray(drawn.after[:, -1, 0, 0] * 255).round().astype(int)
@@ -50,8 +55,8 @@ def test_transitions_stay_in_an_episode_and_know_what_was_done():
     np.testing.assert_array_equal(np.asarray(drawn.action), right)
 
 
-def test_it_learns_what_an_action_leads_to_and_goes_on_where_it_was(tmp_path):
-    source = Transitions(*blinking())
+def test_it_learns_what_an_action_leads_to(tmp_path):
+    source = AgentSteps(*blinking())
     settings = {"batch": 16, "learning_rate": 1e-3, "target_every": 50}
     network = learn_successors(source, small(), tmp_path / "whole", steps=300, **settings)
     losses = [row["prediction"] for row in read_metrics(tmp_path / "whole" / "metrics.jsonl")]
@@ -59,12 +64,28 @@ def test_it_learns_what_an_action_leads_to_and_goes_on_where_it_was(tmp_path):
     drawn = source.sample(jax.random.key(1), 64)
     frames = jax.vmap(network.next_frame)(jax.vmap(network.encoder)(drawn.x), drawn.action)
     assert jnp.abs(frames - drawn.after[:, -1]).mean() < 0.1
-    again = learn_successors(source, small(), tmp_path / "whole", steps=300, **settings)
-    jax.tree.map(np.testing.assert_array_equal, *(jax.tree.leaves(one.encoder) for one in (network, again)))
+
+
+def test_what_was_interrupted_goes_on_to_the_same_network(tmp_path, monkeypatch):
+    source, settings = AgentSteps(*blinking()), {"steps": 60, "batch": 8, "target_every": 20}
+    whole = learn_successors(source, small(), tmp_path / "whole", **settings)
+
+    @contextlib.contextmanager
+    def ctrl_c(label, show):
+        yield lambda moment: signal.raise_signal(signal.SIGINT) if moment.step == 30 else None
+
+    monkeypatch.setattr(successor, "progress_bar", ctrl_c)
+    with pytest.raises(InterruptedRun, match="stopped at step 30 of 60"):
+        learn_successors(source, small(), tmp_path / "half", **settings)
+    monkeypatch.undo()
+    half = learn_successors(source, small(key=1), tmp_path / "half", **settings)
+    jax.tree.map(np.testing.assert_array_equal, *(jax.tree.leaves(one) for one in (whole, half)))
+    with pytest.raises(RunError, match="target_every was 20 and is 30"):
+        learn_successors(source, small(), tmp_path / "half", **settings | {"target_every": 30})
 
 
 def test_the_code_does_not_learn_from_successors_and_the_target_waits():
-    source, network = Transitions(*blinking()), small()
+    source, network = AgentSteps(*blinking()), small()
     solver = SuccessorLearning(optax.sgd(0.1), target_every=3)
     state, batch = solver.init(network, 0), source.sample(jax.random.key(0), 8)
     code = jnp.ones(16)
@@ -75,9 +96,10 @@ def test_the_code_does_not_learn_from_successors_and_the_target_waits():
         assert same == (step == 3)
 
 
+@pytest.mark.slow
 def test_a_still_world_has_successors_of_its_code_over_one_minus_the_discount(tmp_path):
     frames = np.full((60, 12, 12), 128, np.uint8)
-    source = Transitions(frames, np.zeros(60, np.uint8), np.arange(60) == 0)
+    source = AgentSteps(frames, np.zeros(60, np.uint8), np.arange(60) == 0)
     network = learn_successors(
         source, small(), tmp_path, steps=2000, batch=4, learning_rate=1e-3, target_every=1, discount=0.5
     )
@@ -86,7 +108,7 @@ def test_a_still_world_has_successors_of_its_code_over_one_minus_the_discount(tm
 
 
 def test_short_kernels_predict_much_the_same():
-    network, drawn = small(), Transitions(*blinking()).sample(jax.random.key(0), 8)
+    network, drawn = small(), AgentSteps(*blinking()).sample(jax.random.key(0), 8)
 
     def predicted(network):
         codes = jax.vmap(network.encoder)(drawn.x)

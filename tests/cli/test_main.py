@@ -209,7 +209,7 @@ def test_a_run_that_is_still_going_is_not_resumed(finished, tmp_path, capsys):
     folder, _ = finished
     shutil.copy(folder / "settings.toml", tmp_path)
     with locked(tmp_path):
-        assert "another process is training there" in sentence(capsys, ["resume", tmp_path, "--quiet"])
+        assert "another process is at work there" in sentence(capsys, ["resume", tmp_path, "--quiet"])
     assert exit_code(["resume", tmp_path, "--quiet"]) == 0
 
 

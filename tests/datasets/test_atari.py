@@ -1,13 +1,17 @@
 """A random agent at real games: frames, memory, episodes, and collections that go on."""
 
 import builtins
+import os
+import select
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from eigenax.datasets import atari
 from eigenax.datasets.atari import gameplay
-from eigenax.errors import RunError
+from eigenax.errors import InputError, RunError
 
 
 @pytest.fixture
@@ -61,6 +65,36 @@ def test_what_was_interrupted_goes_on_to_the_same_frames(tmp_path, monkeypatch):
     gameplay("breakout", 250, tmp_path / "half", seed=3)
     assert len(collected) == 1
     assert not np.array_equal(whole.frames, gameplay("breakout", 250, tmp_path / "other", seed=4).frames)
+
+
+PLAYING = """
+import os
+from eigenax.datasets.atari import players
+
+if __name__ == "__main__":
+    with players(1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        os._exit(130)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs to wait for a process that is no child")
+def test_players_end_with_the_one_who_asked_for_them(tmp_path):
+    (tmp_path / "playing.py").write_text(PLAYING)
+    asked = subprocess.Popen([sys.executable, tmp_path / "playing.py"], stdout=subprocess.PIPE, text=True)
+    assert asked.stdout is not None
+    try:
+        player = os.pidfd_open(int(asked.stdout.readline()))
+    except ProcessLookupError:  # it has ended already
+        return
+    assert asked.wait(60) == 130
+    assert select.select([player], [], [], 60)[0] == [player]
+
+
+def test_a_game_for_two_players_and_one_that_cannot_wait(tmp_path):
+    with pytest.raises(InputError, match="combat cannot be played: the emulator ended"):
+        gameplay("combat", 10, tmp_path / "combat")
+    assert len(gameplay("backgammon", 10, tmp_path / "backgammon").frames) == 10
 
 
 def test_other_gameplay_in_a_folder_is_not_taken_for_this(tmp_path):

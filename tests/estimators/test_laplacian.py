@@ -15,9 +15,10 @@ class Corridor(gymnasium.Env):
 
     action_space = gymnasium.spaces.Discrete(2)
 
-    def __init__(self, seen="state"):
-        self.seen, self.place = seen, 0
-        self.observation_space = gymnasium.spaces.Discrete(SIZE)
+    def __init__(self, seen="state", size=SIZE):
+        self.seen, self.place, self.size = seen, 0, size
+        self.observation_space = gymnasium.spaces.Discrete(size)
+        self.row = np.ones(2, np.float32)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -25,15 +26,16 @@ class Corridor(gymnasium.Env):
         return self._observed(), {}
 
     def step(self, action):
-        self.place = min(SIZE - 1, max(0, self.place + (1 if action == 1 else -1)))
-        return self._observed(), float(self.place == SIZE - 1), False, False, {}
+        self.place = min(self.size - 1, max(0, self.place + (1 if action == 1 else -1)))
+        return self._observed(), float(self.place == self.size - 1), False, False, {}
 
     def _observed(self):
         if self.seen == "state":
             return self.place
         if self.seen == "row":
-            return np.array([self.place, 1.0], np.float32)
-        image = np.zeros((8, 8, 3), np.uint8)
+            self.row[0] = self.place  # the same array every time, as some environments have it
+            return self.row
+        image = np.zeros((8, 8, 1 if self.seen == "grey" else 3), np.uint8)
         image[:, self.place : self.place + 2] = 255
         return image
 
@@ -48,7 +50,7 @@ def observations(seen):
     found = []
     for place in range(SIZE):
         env.place = place
-        found.append(env._observed())
+        found.append(np.array(env._observed()))
     return np.array(found)
 
 
@@ -62,10 +64,36 @@ def test_a_corridor_has_the_eigenfunctions_of_a_line(seen):
     np.testing.assert_allclose(found.delta_values_, step, rtol=0.1)
 
 
-def test_images_with_their_colours_last_are_seen():
-    found = LaplacianRepresentation(1, samples=600, steps=150, clips=16, random_state=0).fit(Corridor("image"))
-    values = found.transform(observations("image"))
-    assert abs(np.corrcoef(values[1:, 0], np.arange(1, SIZE))[0, 1]) > 0.9
+def test_grey_images_with_their_colour_last_are_seen_and_followed():
+    found = LaplacianRepresentation(1, samples=600, steps=150, clips=16, random_state=0).fit(Corridor("grey"))
+    values = found.transform(observations("grey"))[:, 0]
+    assert abs(np.corrcoef(values[1:], np.arange(1, SIZE))[0, 1]) > 0.9
+    env = Eigenpurpose(Corridor("grey"), found, component=0)
+    env.reset(seed=0)
+    paid = [env.step(1)[1] for _ in range(SIZE - 1)]
+    np.testing.assert_allclose(np.cumsum(paid), values[1:] - values[0], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_transitions_of_images_are_seen_one_by_one():
+    images, rng = observations("image"), np.random.default_rng(0)
+    place = rng.integers(0, SIZE, 400)
+    after = np.clip(place + rng.choice([-1, 1], 400), 0, SIZE - 1)
+    found = LaplacianRepresentation(1, steps=150, random_state=0).fit((images[place], images[after]))
+    assert abs(np.corrcoef(found.transform(images)[:, 0], np.arange(SIZE))[0, 1]) > 0.9
+    assert found.frames_ == 1
+
+
+def test_a_state_that_was_never_visited_is_known_to_the_environment_and_otherwise_refused_by_name():
+    long = Corridor(size=40)
+    env = Eigenpurpose(long, LaplacianRepresentation(1, samples=100, random_state=0).fit(long), component=0)
+    env.reset(seed=0)
+    assert all(np.isfinite(env.step(1)[1]) for _ in range(39))
+    few = LaplacianRepresentation(1, random_state=0).fit([np.random.default_rng(0).integers(0, 5, 300)])
+    env = Eigenpurpose(long, few, component=0)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="state 5 is none of the 5 that the representation knows"):
+        [env.step(1) for _ in range(5)]
 
 
 def test_recorded_transitions_are_as_good_as_the_environment():

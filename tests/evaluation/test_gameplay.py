@@ -18,9 +18,16 @@ def game(steps=4000):
 
 def test_what_encodes_the_game_is_far_from_chance_and_what_does_not_is_not():
     frames, _, place = game()
-    noise = np.random.default_rng(1).normal(size=(len(place), 3))
-    found = separation(np.concatenate([place[:, None], noise], 1), frames)
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(len(place), 3))
+    slow_noise = np.convolve(rng.normal(size=len(place) + 199), np.ones(200), "valid")
+    features = np.concatenate([place[:, None], noise, slow_noise[:, None]], 1)
+    found = separation(features, frames)
     assert found[0] > 20
+    assert found[-1] > 5
+    assert np.abs(found[1:-1]).max() < 3
+    found = separation(features, frames, in_time=True)
+    assert found[0] > 3
     assert np.abs(found[1:]).max() < 3
 
 

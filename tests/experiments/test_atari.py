@@ -21,7 +21,8 @@ def test_three_ways_are_measured_alike_and_shown(tmp_path):
     result = json.loads((folder / "result.json").read_text())
 
     assert result["iterations"] == {"spin": 40, "successor": 40, "pca": 0}
-    for score in ("slowness", "separation", "probe"):
+    assert result["target_renewals"] == 4
+    for score in ("slowness", "separation", "separation_in_time", "probe"):
         assert set(result[score]) == {"spin", "successor", "pca"}
         assert all(np.isfinite(values).all() for values in result[score].values())
     assert sum(result["slowness"]["spin"]) < 0.5 * sum(result["slowness"]["successor"])
@@ -46,6 +47,7 @@ def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
         (["--successor-steps", "0"], "--successor-steps must be at least 1; got 0"),
         (["--latent", "4"], "--latent must be at least --n, 5; got 4"),
         (["--held-out", "10"], "--held-out must be at least 1000; got 10"),
+        ([*SMALL, "--length", "900"], "--length 900 takes episodes of 903 frames; the longest there is has"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, capsys):

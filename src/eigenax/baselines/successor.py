@@ -48,7 +48,7 @@ def into_episode(starts: Bool[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
     return times - np.maximum.accumulate(np.where(starts, times, 0))
 
 
-class Transitions(Source):
+class AgentSteps(Source):
     """Steps of an agent, none of which crosses the beginning of an episode; pixels go from 0 to 1."""
 
     rows: Rows
@@ -200,7 +200,7 @@ class SuccessorLearning(Solver):
 
 
 def learn_successors(
-    transitions: Transitions,
+    played: AgentSteps,
     network: Predictor,
     folder: Path,
     *,
@@ -215,13 +215,16 @@ def learn_successors(
     """Train, or go on training from what is in the folder; losses are in its metrics.jsonl."""
     solver = SuccessorLearning(optax.rmsprop(learning_rate), discount, target_every)
     fresh = start(solver, network, 0, seed)
-    settings = {"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed}
-    session = Session(folder, settings | {"transitions": len(transitions.firsts)})
+    settings = {
+        "steps": steps, "batch": batch, "learning_rate": learning_rate, "target_every": target_every,
+        "discount": discount, "seed": seed, "transitions": len(played.firsts),
+    }  # fmt: skip
+    session = Session(folder, settings)
     with session.going_on(fresh) as resumed, progress_bar("successor features", show=progress) as update:
         moment = train(
             solver,
             Slowness(),
-            transitions,
+            played,
             resumed.state,
             steps=steps,
             batch=batch,
@@ -238,6 +241,7 @@ def eigenpurposes(
 ) -> Float[np.ndarray, "time n"]:
     """Values of the n eigenpurposes: the first principal components of successor features, from their mean or not."""
     values = successors.astype(np.float64)
-    values = values - values.mean(0) if centred else values
+    if centred:
+        values -= values.mean(0)
     axes = np.linalg.eigh(values.T @ values)[1][:, ::-1][:, :n]
     return values @ axes

@@ -5,42 +5,19 @@ import difflib
 import itertools
 import multiprocessing
 import os
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, UInt8
 
+from eigenax.datasets.gameplay import KINDS, Gameplay
 from eigenax.errors import InputError, RunError
-from eigenax.training.files import explained, make_folder, write_atomically
+from eigenax.training.files import explained, locked, make_folder, write_atomically
 from eigenax.training.progress import progress_track
 
 STREAM = 2500
 """Steps that are played from a fresh game and written at once."""
 DONE = "done.txt"
-ARRAYS = (
-    ("frames", np.uint8, (84, 84)),
-    ("ram", np.uint8, (128,)),
-    ("starts", np.bool_, ()),
-    ("actions", np.uint8, ()),
-)
-
-
-class Gameplay(NamedTuple):
-    """Steps of a random agent, those of one game after the other."""
-
-    frames: UInt8[np.ndarray, "time side side"]
-    ram: UInt8[np.ndarray, "time bytes"]
-    """The 128 bytes of the console's memory."""
-    starts: Bool[np.ndarray, " time"]
-    """Where an episode begins."""
-    actions: UInt8[np.ndarray, " time"]
-    """What was done to get there, numbered among what the game knows."""
-
-    def episodes(self, least: int = 1) -> "list[Gameplay]":
-        """Each episode of at least so many steps."""
-        edges = [*np.flatnonzero(self.starts).tolist(), len(self.starts)]
-        return [Gameplay(*(part[i:j] for part in self)) for i, j in itertools.pairwise(edges) if j - i >= least]
 
 
 def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bool = False) -> Gameplay:
@@ -51,11 +28,12 @@ def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bo
     """
     check_game(game)
     make_folder(folder)
-    done = _done(folder, f"{game} {steps} {seed}", steps)
-    missing = [stream for stream in range(-(-steps // STREAM)) if stream not in done]
-    if missing:
-        _collect(game, steps, seed, folder, missing, progress)
-    return Gameplay(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name, _, _ in ARRAYS))
+    with locked(folder):
+        done = _done(folder, f"{game} {steps} {seed}", steps)
+        missing = [stream for stream in range(-(-steps // STREAM)) if stream not in done]
+        if missing:
+            _collect(game, steps, seed, folder, missing, progress)
+    return Gameplay(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in KINDS))
 
 
 def check_game(game: str) -> None:
@@ -76,8 +54,9 @@ def _done(folder: Path, about: str, steps: int) -> set[int]:
     record = folder / DONE
     if not record.exists():
         with explained(folder):
-            for name, kind, shape in ARRAYS:
+            for name, (kind, shape) in KINDS.items():
                 np.lib.format.open_memmap(folder / f"{name}.npy", "w+", kind, (steps, *shape)).flush()
+                _take_room(folder / f"{name}.npy")
         write_atomically(record, about + "\n")
     kept, *streams = record.read_text().splitlines()
     if kept != about:
@@ -85,26 +64,43 @@ def _done(folder: Path, about: str, steps: int) -> set[int]:
     return set(map(int, streams))
 
 
+def _take_room(path: Path) -> None:
+    """Have the disk keep room for a file: one that is full ends a process that writes to a mapped file."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
 def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int], progress: bool) -> None:
     """Play what is missing, each stream in a process of its own, and write down which are there."""
     from eigenax.datasets.atari_player import play
 
-    kept = [np.lib.format.open_memmap(folder / f"{name}.npy", "r+") for name, _, _ in ARRAYS]
+    kept = [np.lib.format.open_memmap(folder / f"{name}.npy", "r+") for name in KINDS]
     lengths = [min(STREAM, steps - stream * STREAM) for stream in missing]
-    # Spawned and not forked: a fork of a process that runs JAX may hang.
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(min(len(missing), os.cpu_count() or 1), context) as pool:
+    with players(len(missing)) as pool:
         played = pool.map(play, itertools.repeat(game), lengths, itertools.repeat(seed), missing)
-        label = f"playing {game}"
+        shown = progress_track(played, f"playing {game}", show=progress, total=len(missing))
         try:
-            for stream, part in zip(
-                missing, progress_track(played, label, show=progress, total=len(missing)), strict=True
-            ):
+            for stream, part in zip(missing, shown, strict=True):
                 for array, values in zip(kept, part, strict=True):
                     array[stream * STREAM : stream * STREAM + len(values)] = values
                     array.flush()
                 with (folder / DONE).open("a") as record:
                     record.write(f"{stream}\n")
+        except BrokenProcessPool as error:
+            raise InputError(
+                f"{game} cannot be played: the emulator ended. Some games are for two players only; or there is too "
+                "little memory"
+            ) from error
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def players(most: int) -> concurrent.futures.ProcessPoolExecutor:
+    """Processes that play, as many as there are cores at most; they end when this one does."""
+    from eigenax.datasets.atari_player import end_with_parent
+
+    # Spawned and not forked: a fork of a process that runs JAX may hang.
+    context = multiprocessing.get_context("spawn")
+    return concurrent.futures.ProcessPoolExecutor(min(most, os.cpu_count() or 1), context, end_with_parent)

@@ -1,29 +1,21 @@
 """A random agent at one Atari game. Nothing heavy is imported: every process that plays imports this."""
 
-import functools
-from typing import NamedTuple
+import multiprocessing
+import os
+import signal
+import threading
 
 import numpy as np
 from ale_py import Action, ALEInterface, LoggerMode, roms
-from jaxtyping import Bool, UInt8
+from jaxtyping import UInt8
 from PIL import Image
 
-SIDE, SKIP = 84, 4
-"""Pixels of a frame's side, and frames of the emulator for each of ours, in which an action is repeated."""
+from eigenax.datasets.gameplay import SIDE, Gameplay, nothing_yet
+
+SKIP = 4
+"""Frames of the emulator for each of ours, in which an action is repeated."""
 MOST_IDLE = 30
 """An episode begins with up to so many steps of doing nothing, so that no two begin alike."""
-RAM = 128
-
-
-class Played(NamedTuple):
-    """What an agent saw, step by step."""
-
-    frames: UInt8[np.ndarray, "time side side"]
-    ram: UInt8[np.ndarray, "time bytes"]
-    starts: Bool[np.ndarray, " time"]
-    """Where an episode begins."""
-    actions: UInt8[np.ndarray, " time"]
-    """What the agent did to get there, numbered among what the game knows."""
 
 
 class _Console:
@@ -36,6 +28,8 @@ class _Console:
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.loadROM(str(roms.get_rom_path(game)))
         self.actions = list(self.ale.getMinimalActionSet())
+        # A few games, such as backgammon, cannot be left alone.
+        self.idle = self.actions.index(Action.NOOP) if Action.NOOP in self.actions else 0
         width, height = self.ale.getScreenDims()[::-1]
         self.before, self.now = np.empty((height, width), np.uint8), np.empty((height, width), np.uint8)
 
@@ -50,7 +44,7 @@ class _Console:
         return np.asarray(screen.resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
-def play(game: str, steps: int, seed: int, stream: int) -> Played:
+def play(game: str, steps: int, seed: int, stream: int) -> Gameplay:
     """So many steps of random actions, from a fresh game; the same for the same seed and stream.
 
     >>> play("breakout", 3, seed=0, stream=0).frames.shape
@@ -58,15 +52,27 @@ def play(game: str, steps: int, seed: int, stream: int) -> Played:
     """
     rng = np.random.default_rng((seed, stream))
     console = _Console(game, int(rng.integers(2**31)))
-    bytes_of = functools.partial(np.empty, dtype=np.uint8)
-    seen = Played(bytes_of((steps, SIDE, SIDE)), bytes_of((steps, RAM)), np.zeros(steps, bool), bytes_of(steps))
+    seen = nothing_yet(steps)
     fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
     for step in range(steps):
         if console.ale.game_over():
             console.ale.reset_game()
             fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
-        number = console.actions.index(Action.NOOP) if idle else int(rng.integers(len(console.actions)))
+        number = console.idle if idle else int(rng.integers(len(console.actions)))
         seen.frames[step], seen.ram[step] = console.act(console.actions[number]), console.ale.getRAM()
         seen.starts[step], seen.actions[step] = fresh, number
         fresh, idle = False, max(0, idle - 1)
     return seen
+
+
+def end_with_parent() -> None:
+    """Let a process that plays leave Ctrl-C to the one that asked for it, and end when that one does, however."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "this is for processes that were started"
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -16,7 +16,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     `fit` takes a Gymnasium environment, in which a random agent takes `samples` steps; or what an agent recorded: a
     list of episodes of observations, or a tuple (observations, next observations) of transitions. Observations are
     numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
-    `n_components` values for each observation; those of images are made of an image and the one before it.
+    `n_components` values for each observation; those of images are made of an image and the one before it, but for
+    recorded transitions.
 
     >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
     >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
@@ -24,7 +25,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     True
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "states_")
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_")
 
     def __init__(
         self,
@@ -51,7 +52,9 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
     def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
         """Episodes of rows or of images with their colours first."""
+        states = 0
         if hasattr(X, "reset") and hasattr(X, "step"):
+            states = _last_state(X) + 1
             X = self._walked(X)
         elif isinstance(X, tuple) and len(X) == 2:
             if len(X[0]) != len(X[1]):
@@ -59,7 +62,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
             X = [np.stack(pair) for pair in zip(*X, strict=True)]
         episodes = [np.asarray(one) for one in X] if isinstance(X, list) else [np.asarray(X)]
         if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
-            episodes = self._of_states(episodes, reset)
+            episodes = self._of_states(episodes, states, reset)
         elif reset:
             self.states_ = 0
         return super()._checked([_colours_first(one) for one in episodes], reset)
@@ -73,21 +76,29 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         for step in range(steps):
             if over:
                 observation, _ = env.reset(seed=seed if step == 0 else None)
-                episodes.append([observation])
+                episodes.append([np.array(observation)])
             observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
-            episodes[-1].append(observation)
+            episodes[-1].append(np.array(observation))  # an environment may write into the same array again
             over = terminated or truncated
-        return [np.asarray(one) for one in episodes]
+        # An image is seen with the one before it, and needs one after it.
+        longer = [one for one in episodes if one[0].ndim < 2 or len(one) > 2]
+        return [np.stack(one) for one in longer or episodes]
 
-    def _of_states(self, episodes: list[np.ndarray], reset: bool) -> list[np.ndarray]:
-        """Numbers of states as rows with a one in the place of the state."""
+    def _of_states(self, episodes: list[np.ndarray], states: int, reset: bool) -> list[np.ndarray]:
+        """Numbers of states, of which there are this many at least, as rows with a one in the place of the state."""
         least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
         if reset:
-            self.states_ = most + 1
+            self.states_ = max(states, most + 1)
         if least < 0 or most >= self.states_:
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
         return [np.eye(self.states_)[one] for one in episodes]
+
+
+def _last_state(env: Any) -> int:
+    """The largest number of a state that an environment can be in, or −1 where they have none."""
+    space: Any = getattr(env, "observation_space", None)
+    return int(space.start + space.n) - 1 if hasattr(space, "n") and hasattr(space, "start") else -1
 
 
 def _colours_first(rows: np.ndarray) -> np.ndarray:
@@ -101,5 +112,6 @@ def value_at(
     seen = np.asarray(observation)
     if seen.ndim == 1:
         return np.asarray(representation.modes_(seen))
-    both = [_colours_first(np.asarray(one)[None])[0] for one in (seen if previous is None else previous, seen)]
+    frames = (seen if previous is None else previous, seen)[-representation.frames_ :]
+    both = [_colours_first(np.asarray(one)[None])[0] for one in frames]
     return np.asarray(representation.modes_(np.concatenate([one if one.ndim == 3 else one[None] for one in both])))

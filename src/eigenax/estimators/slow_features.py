@@ -24,7 +24,7 @@ from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
-FORMAT = "eigenax-slow-features-2"
+FORMAT = "eigenax-slow-features-3"
 REMEMBERED = 2**14
 """Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
 
@@ -37,9 +37,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     `fit` takes an array (time, …) or a list of such episodes. Rows of numbers, (time, d), are taken one by one by a
     perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
-    by a convolution. A network of your own (an `equinox.Module` from one point to `n_components` values) takes their
-    place. What is trained takes `steps` steps of `clips` clips of `length` points. `transform` returns one row for each
-    row.
+    by a convolution, or one by one where no episode has more than two. A network of your own (an `equinox.Module` from
+    one point to `n_components` values) takes their place. What is trained takes `steps` steps of `clips` clips of
+    `length` points. `transform` returns one row for each row.
 
     >>> t = np.arange(2000)
     >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
@@ -49,7 +49,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """
 
     feature_names_in_: np.ndarray
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
     """What was counted when fitting, and is saved with it."""
 
     def __init__(
@@ -98,9 +98,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """The features of each row; of a list of episodes, those of all rows in order."""
         check_is_fitted(self)
         episodes = self._checked(X, reset=False)
-        features = [
-            features_of(self.modes_, rows, frames=self._frames(rows), progress=self.verbose) for rows in episodes
-        ]
+        features = [features_of(self.modes_, rows, frames=self.frames_, progress=self.verbose) for rows in episodes]
         kind = episodes[0].dtype
         return np.concatenate(features).astype(kind if np.issubdtype(kind, np.floating) else np.float32)
 
@@ -118,7 +116,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self
 
     def _trained(self, episodes: list[np.ndarray], network: Any, n: int, seed: int) -> Modes:
-        frames, shortest = self._frames(episodes[0]), min(map(len, episodes))
+        frames, shortest = self.frames_, min(map(len, episodes))
         points = sum(len(rows) - frames + 1 for rows in episodes)
         if n >= points:
             raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
@@ -143,10 +141,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if len(shape) == 1:
             return shape
         channels, height, width = shape
-        return (height, width) if channels == 2 else (channels // 2, height, width)
-
-    def _frames(self, rows: np.ndarray) -> int:
-        return 1 if rows.ndim == 2 else 2
+        return (height, width) if channels == self.frames_ else (channels // self.frames_, height, width)
 
     def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
         """Episodes of finite numbers, as many features as before unless this is the beginning."""
@@ -155,13 +150,17 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             least = 2 if reset else 1
             # The types of scikit-learn's own function are those of its default.
             rows: Any = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)  # pyright: ignore
-            if not reset and rows.shape[1:] != self._row_shape:
+            if reset:
+                self.frames_ = 1
+            elif rows.shape[1:] != self._row_shape:
                 raise ValueError(f"X has rows of shape {rows.shape[1:]}, but this was fitted on {self._row_shape}")
             return [rows]
         episodes = episodes_of(X)
         _check_rows(episodes[0])
+        episodes = [rows[:, 0] if rows.ndim == 4 and rows.shape[1] == 1 else rows for rows in episodes]
         if reset:
             self.n_features_in_ = int(np.prod(episodes[0].shape[1:]))
+            self.frames_ = 1 if episodes[0].ndim == 2 or max(map(len, episodes)) == 2 else 2
         elif episodes[0].shape[1:] != self._row_shape:
             raise ValueError(f"X has rows of shape {episodes[0].shape[1:]}, but this was fitted on {self._row_shape}")
         if reset and all((rows == episodes[0][0]).all() for rows in episodes):
@@ -169,8 +168,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         for number, rows in enumerate(episodes):
             if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all():
                 raise ValueError(f"episode {number} contains NaN or infinity; fill or cut out those rows")
-            if reset and len(rows) < 1 + self._frames(rows):
-                raise ValueError(f"episode {number} has {len(rows)} rows; at least {1 + self._frames(rows)} are needed")
+            if reset and len(rows) < 1 + self.frames_:
+                raise ValueError(f"episode {number} has {len(rows)} rows; at least {1 + self.frames_} are needed")
         return episodes
 
     def _remember(self, episodes: list[np.ndarray]) -> None:
@@ -182,7 +181,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             for start in range(0, len(rows), size):
                 clip = np.array(rows[start : start + size])
                 self._seen += 1
-                if len(clip) < 1 + self._frames(clip):
+                if len(clip) < 1 + self.frames_:
                     continue
                 if len(self._memory) < most:
                     self._memory.append(clip)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
-EXTREME, SPLITS, FOLDS = 100, 200, 5
+EXTREME, TRIES, FOLDS = 100, 200, 5
 
 
 def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) -> Int[np.ndarray, "2 count"]:
@@ -23,19 +23,27 @@ def mean_frames(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> Float[
 
 
 def separation(
-    features: Float[np.ndarray, "time n"], frames: np.ndarray, seed: int = 0, count: int = EXTREME
+    features: Float[np.ndarray, "time n"],
+    frames: np.ndarray,
+    seed: int = 0,
+    count: int = EXTREME,
+    in_time: bool = False,
 ) -> Float[np.ndarray, " n"]:
-    """How far the mean frames at a feature's two ends are apart, against random splits of the same frames into two.
+    """How far the mean frames at a feature's two ends are apart, against chance, in standard errors of it.
 
-    In standard errors, the scatter between the splits, from their mean. Near 0: the feature encodes nothing that shows.
-    The ends of a slow feature are a few stretches of the game, which look alike in more than what it encodes.
+    Chance is random splits of the same frames into two. Near 0: the feature encodes nothing that shows. But the ends of
+    a slow feature are a few stretches of the game, each of which looks alike, and slow noise is many standard errors
+    apart, too. `in_time`, chance is the same moments, all moved by a random time and around the end, which are as close
+    together as those of the feature: there slow noise is near 0, and so is what tells one game from another.
     """
     rng, found = np.random.default_rng(seed), []
     for feature in features.T:
-        shown = frames[extreme_frames(feature, count).ravel()].reshape(2 * count, -1).astype(np.float64)
-        top = np.arange(2 * count) < count
-        splits = np.stack([top, *(rng.permutation(top) for _ in range(SPLITS))])
-        distances = np.linalg.norm((2 * splits - 1) @ shown / count, axis=1)
+        times = extreme_frames(feature, count)
+        if in_time:
+            tried = [times, *((times + shift) % len(frames) for shift in rng.integers(1, len(frames), TRIES))]
+        else:
+            tried = [times, *(rng.permutation(times.ravel()).reshape(times.shape) for _ in range(TRIES))]
+        distances = np.array([np.linalg.norm(np.subtract(*mean_frames(frames, both))) for both in tried])
         found.append((distances[0] - distances[1:].mean()) / max(distances[1:].std(), 1e-12))
     return np.array(found)
 

@@ -5,6 +5,7 @@ from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from eigenax.errors import InputError
 from eigenax.experiments.base import Outcome
 from eigenax.experiments.published import PUBLISHED
 from eigenax.experiments.slow_features import SlowFeatures
@@ -21,6 +22,8 @@ COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
 """The ways to find features, by what their slowness is called in the table."""
 FEWEST = 1000
 """Frames to learn from or to measure on, at least."""
+PIECE = 8192
+"""Frames that are projected at once."""
 DRAWS = 64
 """Batches on which features are ordered."""
 
@@ -47,7 +50,7 @@ class Atari(SlowFeatures):
             "successor_maps": 16,
             "successor_width": 128,
             "latent": 256,
-            "target_every": 100,
+            "target_every": 20,
         },
         "paper": PUBLISHED
         | {
@@ -80,7 +83,7 @@ class Atari(SlowFeatures):
     successor_steps: int = 300_000
     """Training steps of the successor features."""
     successor_batch: int = 32
-    """Transitions in a batch of theirs."""
+    """AgentSteps in a batch of theirs."""
     successor_learning_rate: float = 1e-4
     """Learning rate of theirs, of RMSProp."""
     successor_maps: int = 64
@@ -93,7 +96,10 @@ class Atari(SlowFeatures):
     """Steps after which the network that successor features are compared with becomes the present one."""
 
     def resolved(self, given: Set[str] = frozenset()) -> Self:
-        """With the whole path of the gameplay."""
+        """With the whole path of the gameplay; a game that is not there is refused."""
+        from eigenax.datasets.atari import check_game
+
+        check_game(self.game)
         return dataclasses.replace(self, data=str(Path(self.data).resolve()) if self.data else "")
 
     def check(self) -> None:
@@ -109,9 +115,6 @@ class Atari(SlowFeatures):
                 raise ValueError(f"--{name.replace('_', '-')} must be at least {FEWEST}; got {getattr(self, name)}")
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
-        from eigenax.datasets.atari import check_game
-
-        check_game(self.game)
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Play, train both, and measure what all three found on other games."""
@@ -137,6 +140,9 @@ class Atari(SlowFeatures):
         scores = {
             "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
             "separation": {name: separation(values, frames, self.seed) for name, values in found.items()},
+            "separation_in_time": {
+                name: separation(values, frames, self.seed, in_time=True) for name, values in found.items()
+            },
             "probe": {name: probe(values, memory) for name, values in found.items()},
         }
         metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
@@ -144,6 +150,7 @@ class Atari(SlowFeatures):
         result = {
             "game": self.game,
             "iterations": {"spin": self.steps, "successor": self.successor_steps, "pca": 0},
+            "target_renewals": self.successor_steps // self.target_every,
             "columns": {called: scores["slowness"][name] for called, name in COLUMNS.items()},
             **{score: {name: values[name] for name in methods} for score, values in scores.items()},
             "successor_from_zero": {score: values["successor_from_zero"] for score, values in scores.items()},
@@ -185,7 +192,13 @@ class Atari(SlowFeatures):
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
         frames = self._points + 1
         network = self.network((frames, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0)
-        episodes = [episode.frames for episode in seen.episodes(least=self.length + frames)]
+        least = self.length + frames - 1
+        episodes = [episode.frames for episode in seen.episodes(least)]
+        if not episodes:
+            longest = max(len(episode.frames) for episode in seen.episodes())
+            raise InputError(
+                f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}"
+            )
         return self.train(Clips(episodes, self.length, frames=frames), network, DRAWS * self.clips, folder, progress)
 
     def _successors(
@@ -194,7 +207,7 @@ class Atari(SlowFeatures):
         """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
         import jax
 
-        from eigenax.baselines.successor import Predictor, Transitions, eigenpurposes, learn_successors
+        from eigenax.baselines.successor import AgentSteps, Predictor, eigenpurposes, learn_successors
         from eigenax.evaluation.features import values_over
 
         fresh = Predictor(
@@ -202,7 +215,7 @@ class Atari(SlowFeatures):
             latent=self.latent, key=jax.random.fold_in(jax.random.key(self.seed), 5),
         )  # fmt: skip
         network = learn_successors(
-            Transitions(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
+            AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
             steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
             target_every=self.target_every, seed=self.seed, progress=progress,
         )  # fmt: skip
@@ -218,4 +231,5 @@ class Atari(SlowFeatures):
 
         some = seen.frames[from_all_over(len(seen.frames))]
         components = principal_components(some.reshape(len(some), -1), self.n)
-        return np.asarray(components(frames.reshape(len(frames), -1)))
+        pieces = np.array_split(frames.reshape(len(frames), -1), -(-len(frames) // PIECE))
+        return np.concatenate([components(piece) for piece in pieces])

@@ -77,6 +77,8 @@ def rows_of(series: Sequence[np.ndarray | Array]) -> Rows:
             _look_through(file, number)
         return OnDisk(_Files(files))
     parts = [one if _is_small(one) else as_real("series", one) for one in series]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return InMemory(jnp.asarray(np.concatenate(parts)))  # quicker than to compile one for every set of lengths
     return InMemory(jnp.concatenate([jnp.asarray(part) for part in parts]))
 
 

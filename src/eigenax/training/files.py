@@ -59,7 +59,7 @@ def _lock(fcntl: Any, descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise RunError(f"{folder} is in use: another process is training there; wait for it or stop it") from error
+        raise RunError(f"{folder} is in use: another process is at work there; wait for it or stop it") from error
     except OSError:  # a file system without locks
         return
 

@@ -17,6 +17,8 @@ from eigenax.training.metrics import append_metrics, rewind_metrics
 from eigenax.training.state import RunState
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
+SHARE_OF_SAVING = 0.05
+"""Of the time, at most, is spent on checkpoints."""
 
 
 class Resumed(NamedTuple):
@@ -36,7 +38,7 @@ class Session:
     def __init__(self, folder: Path, settings: dict[str, Any]):
         # Through JSON, as the saved ones will go, so that tuples compare with lists.
         self.folder, self.settings = folder, json.loads(json.dumps(settings))
-        self._saved = -float("inf")
+        self._next_save = -float("inf")
         make_folder(folder)
 
     @property
@@ -72,7 +74,7 @@ class Session:
         """Log every moment, and save now and then and at the end."""
         if moment.metrics:
             append_metrics(self.metrics, {"step": moment.step, "seconds": round(moment.seconds, 3), **moment.metrics})
-        due = time.monotonic() - self._saved > SECONDS_BETWEEN_CHECKPOINTS
+        due = time.monotonic() > self._next_save
         if moment.step > 0 and (due or moment.stopped):
             self.save(moment)
 
@@ -83,8 +85,10 @@ class Session:
             "seconds": moment.seconds,
             "compile_seconds": moment.compile_seconds,
         }
+        began = time.monotonic()
         save_checkpoint(self.checkpoints, moment.step, moment.state, about)
-        self._saved = time.monotonic()
+        ended = time.monotonic()
+        self._next_save = ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_OF_SAVING)
 
     def _accept(self, about: dict[str, Any]) -> None:
         saved, wanted = about["settings"], self.settings

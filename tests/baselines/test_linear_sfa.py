@@ -70,7 +70,7 @@ def test_pieces_make_no_difference(monkeypatch):
     apart = slow_directions(rows, 2, quadratic)
     both = [np.asarray(found(rows, quadratic)) for found in (together, apart)]
     np.testing.assert_allclose(np.abs(np.sum(both[0] * both[1], 0)) / len(rows), 1, rtol=1e-3)
-    np.testing.assert_allclose(linear_sfa._of_rows(apart, rows, quadratic), both[1], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(linear_sfa.of_rows(apart, rows, quadratic), both[1], rtol=1e-4, atol=1e-4)
 
 
 def test_more_features_than_can_be_told_apart_are_not_numbers():

@@ -133,17 +133,17 @@ def classical_slowness(
     components = principal_components(look(from_all_over(count)), max(n, COMPONENTS))
     rows, other_rows = (_by_pieces(_components_seen(see, components), total, progress) for see, total in (seen, other))
     linear = slow_directions(rows, max(n, *EXPANDED))
-    rows, other_rows = _of_rows(linear, rows), _of_rows(linear, other_rows)
+    rows, other_rows = of_rows(linear, rows), of_rows(linear, other_rows)
     part, scores = len(rows) * 9 // 10, {}
     for keep in {min(keep, rows.shape[1]) for keep in EXPANDED}:
         tried = slow_directions(rows[:part, :keep], n, quadratic)
-        values = _padded(delta_values([_of_rows(tried, rows[part:, :keep], quadratic)]), n)
+        values = _padded(delta_values([of_rows(tried, rows[part:, :keep], quadratic)]), n)
         scores[keep] = np.isnan(values).sum(), np.nansum(values)
     keep = min(scores, key=lambda keep: scores[keep])
     slow = slow_directions(rows[:, :keep], n, quadratic)
     found = {
         "linear SFA": delta_values([other_rows[:, :n]]),
-        "quadratic SFA": delta_values([_of_rows(slow, other_rows[:, :keep], quadratic)]),
+        "quadratic SFA": delta_values([of_rows(slow, other_rows[:, :keep], quadratic)]),
     }
     return {name: _padded(values, n) for name, values in found.items()}
 
@@ -156,10 +156,10 @@ def _components_seen(look: Pixels, components: Projection) -> Callable[[Int[np.n
     return lambda numbers: components(look(numbers))
 
 
-def _of_rows(
-    found: Projection, rows: Float[np.ndarray, "time m"], expand: Expansion | None = None
+def of_rows(
+    found: Projection, rows: Num[np.ndarray, "time m"], expand: Expansion | None = None
 ) -> Float[np.ndarray, "time n"]:
-    """Features of rows, or of what is made of them first."""
+    """Features of rows, or of what is made of them first, a few rows at a time."""
     return _by_pieces(lambda numbers: found(rows[numbers], expand), len(rows))
 
 

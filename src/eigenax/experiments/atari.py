@@ -13,17 +13,15 @@ from eigenax.experiments.slow_features import SlowFeatures
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.datasets.atari import Gameplay
+    from eigenax.datasets.gameplay import Gameplay
     from eigenax.modes import Modes
 
 HELD = 2**33
 """Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
 COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
 """The ways to find features, by what their slowness is called in the table."""
-FEWEST = 1000
+LEAST_FRAMES = 1000
 """Frames to learn from or to measure on, at least."""
-PIECE = 8192
-"""Frames that are projected at once."""
 DRAWS = 64
 """Batches on which features are ordered."""
 
@@ -83,7 +81,7 @@ class Atari(SlowFeatures):
     successor_steps: int = 300_000
     """Training steps of the successor features."""
     successor_batch: int = 32
-    """AgentSteps in a batch of theirs."""
+    """Transitions in a batch of theirs."""
     successor_learning_rate: float = 1e-4
     """Learning rate of theirs, of RMSProp."""
     successor_maps: int = 64
@@ -110,9 +108,7 @@ class Atari(SlowFeatures):
             "target_every",
         )  # fmt: skip
         self.check_positive("successor_learning_rate")
-        for name in ("frames", "held_out"):
-            if getattr(self, name) < FEWEST:
-                raise ValueError(f"--{name.replace('_', '-')} must be at least {FEWEST}; got {getattr(self, name)}")
+        self.check_at_least(LEAST_FRAMES, "frames", "held_out")
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
 
@@ -225,11 +221,8 @@ class Atari(SlowFeatures):
 
     def _components(self, seen: "Gameplay", frames: "np.ndarray") -> "np.ndarray":
         """Principal components of single frames."""
-        import numpy as np
-
-        from eigenax.baselines.linear_sfa import from_all_over, principal_components
+        from eigenax.baselines.linear_sfa import from_all_over, of_rows, principal_components
 
         some = seen.frames[from_all_over(len(seen.frames))]
         components = principal_components(some.reshape(len(some), -1), self.n)
-        pieces = np.array_split(frames.reshape(len(frames), -1), -(-len(frames) // PIECE))
-        return np.concatenate([components(piece) for piece in pieces])
+        return of_rows(components, frames.reshape(len(frames), -1))

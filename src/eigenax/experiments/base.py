@@ -83,9 +83,13 @@ class Experiment(abc.ABC):
 
     def check_at_least_one(self, *names: str) -> None:
         """Refuse settings below 1."""
+        self.check_at_least(1, *names)
+
+    def check_at_least(self, least: int, *names: str) -> None:
+        """Refuse settings below a number."""
         for name in names:
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{flag(name)} must be at least 1; got {getattr(self, name)}")
+            if getattr(self, name) < least:
+                raise ValueError(f"--{flag(name)} must be at least {least}; got {getattr(self, name)}")
 
     def check_positive(self, *names: str) -> None:
         """Refuse settings that are not positive and finite."""

@@ -88,8 +88,7 @@ class BouncingBalls(SlowFeatures):
         self.check_at_least_one("balls", "size")
         self.check_positive("radius", "speed")
         for name in ("frames", "held_out"):
-            if getattr(self, name) < LEAST_FRAMES:
-                raise ValueError(f"--{flag(name)} must be at least {LEAST_FRAMES}; got {getattr(self, name)}")
+            self.check_at_least(LEAST_FRAMES, name)
             if getattr(self, name) <= self.length:
                 raise ValueError(f"--{flag(name)} must be more than --length, {self.length}; got {getattr(self, name)}")
         if self.radius * 2 >= self.size:

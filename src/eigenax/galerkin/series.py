@@ -128,8 +128,8 @@ class _Tried(NamedTuple):
     """Waves, their combinations on some rows, and the rows to measure these on."""
 
     waves: RandomWaves
-    whitened: "Whitened"
-    held_out: "Series"
+    whitened: Whitened
+    held_out: Series
 
     def with_one_ridge(self, n: int) -> Float[np.ndarray, "ridges n"]:
         """Slowness of the n slowest features with each ridge."""

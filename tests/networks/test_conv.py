@@ -10,7 +10,6 @@ import pytest
 
 import eigenax as ex
 from eigenax.networks.block_sparse import mask
-from eigenax.networks.conv import _by_convolution, _by_products, _with_image_gradients
 
 KEY = jax.random.key(0)
 SHAPE, CHANNELS, OUTPUTS = (2, 9, 12), (6, 8), 4
@@ -131,19 +130,3 @@ def test_unknown_names_are_refused():
 def test_sparsity_that_cuts_an_output_off_is_refused():
     with pytest.raises(ValueError, match="leaves unit 1 of 3 in layer 4 of 4 without inputs"):
         eqx.filter_eval_shape(lambda key: ex.Conv(SHAPE, 3, channels=(6, 8), sparsity="paper", key=key), KEY)
-
-
-@pytest.mark.parametrize("form", [_by_convolution, _with_image_gradients])
-def test_other_devices_take_other_ways_to_the_same_gradients(form):
-    kernel = jax.random.normal(jax.random.key(1), (3, 2, 5, 5))
-
-    def score(form, x, kernel):
-        return jnp.sin(form(x, kernel, 2)).sum()
-
-    def of_images(form):
-        gradients = jax.value_and_grad(lambda x, kernel: score(form, x, kernel), (0, 1))
-        return jax.vmap(gradients, (0, None))(jnp.stack([IMAGE, -IMAGE]), kernel)
-
-    expected, got = of_images(_by_products), of_images(form)
-    for a, b in zip(jax.tree.leaves(expected), jax.tree.leaves(got), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)

@@ -13,7 +13,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
-from eigenax.networks.conv import Conv, enlarged, side_after
+from eigenax.networks.conv import Conv
+from eigenax.networks.convolved import enlarged, side_after
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
 from eigenax.solvers.base import Solver
@@ -190,12 +191,16 @@ class SuccessorLearning(Solver):
     def _loss(self, network: Predictor, target: Predictor, batch: Transition) -> tuple[Array, tuple[Array, Array]]:
         if jax.default_backend() != "cpu":
             network, target = network.with_short_kernels(), target.with_short_kernels()
-        code = jax.vmap(network.encoder)(batch.x)
-        frames = jax.vmap(network.next_frame)(code, batch.action)
+        # Frames have few digits, and neither loss is a small difference of large numbers.
+        with jax.default_matmul_precision("tensorfloat32"):
+            code = jax.vmap(network.encoder)(batch.x)
+            frames = jax.vmap(network.next_frame)(code, batch.action)
+            codes = jax.vmap(target.encoder)(jnp.concatenate([batch.x, batch.after]))
+            now, later = jnp.split(codes, 2)
+            aim = now + self.discount * jax.vmap(target.successors)(later)
+            foreseen = jax.vmap(network.successors)(code)
         prediction = jnp.mean((frames - batch.after[:, -1]) ** 2)
-        later = jax.vmap(lambda x: target.successors(target.encoder(x)))(batch.after)
-        aim = jax.vmap(target.encoder)(batch.x) + self.discount * later
-        successor = jnp.mean((jax.vmap(network.successors)(code) - jax.lax.stop_gradient(aim)) ** 2)
+        successor = jnp.mean((foreseen - jax.lax.stop_gradient(aim)) ** 2)
         return prediction + successor, (prediction, successor)
 
 

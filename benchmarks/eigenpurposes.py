@@ -109,7 +109,7 @@ def explored(options: list[np.ndarray], rng: np.random.Generator) -> Explored:
 
 def main(seeds: int = SEEDS) -> None:
     cells = len(FourRooms().cells)
-    print(f"python benchmarks/eigenpurposes.py: {cells} cells, {EPISODES} episodes of {HORIZON} steps, {seeds} seeds")
+    print(f"{cells} cells, {EPISODES} episodes of {HORIZON} steps, seeds 0 to {seeds - 1}")
     rows = {"moves": [], "moves and options": []}
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -121,7 +121,8 @@ def main(seeds: int = SEEDS) -> None:
     for name, runs in rows.items():
         for field in Explored._fields:
             means = np.array([getattr(run, field).mean() for run in runs])
-            print(f"{name:20s} {field:8s} {means.mean():7.2f} ± {means.std(ddof=1) / np.sqrt(len(means)):.2f}")
+            error = f" ± {means.std(ddof=1) / np.sqrt(len(means)):.2f}" if seeds > 1 else ""
+            print(f"{name:20s} {field:8s} {means.mean():7.2f}{error}")
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "oscillator", "--stiffness", "1,-2"], "--stiffness must be positive on every axis"),
         (["run", "oscillator", "--half-width", "-2"], "--half-width must be positive"),
         (["run", "oscillator", "--tolerance", "-1"], "--tolerance must be positive"),
-        (["run", "box", "--side", "0"], "--side must be positive; got 0.0"),
+        (["run", "box", "--side", "0"], "--side must be positive and finite; got 0.0"),
         (["run", "box", "--boundary", "soft"], "--boundary"),
         (["run", "double-well", "--b", "0"], "--b must be positive"),
         (["run", "sphere", "--radius", "inf"], "--radius must be positive"),

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 from eigenax.environments import Eigenpurpose
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
@@ -115,7 +116,7 @@ def test_an_eigenpurpose_pays_the_change_of_its_function_and_tells_the_true_rewa
         assert observation == place
         np.testing.assert_allclose(reward, values[place - 1] - values[place], atol=1e-5)
         assert info["reward"] == float(place == SIZE - 1)
-    with pytest.raises(ValueError, match="component must be from 0 to 1; got 2"):
+    with pytest.raises(ValueError, match="component must be a whole number from 0 to 1; got 2"):
         Eigenpurpose(Corridor(), representation, component=2)
 
 
@@ -134,9 +135,63 @@ def test_it_is_saved_with_the_states_it_knows(tmp_path):
     ("recorded", "said"),
     [
         ([np.arange(-3, 50)], "X must hold states from 0 on; got -3"),
-        ((np.arange(50), np.arange(49)), r"as many next observations as observations; got \[50, 49\]"),
     ],
 )
 def test_wrong_records_are_refused(recorded, said):
     with pytest.raises(ValueError, match=said):
         LaplacianRepresentation(1).fit(recorded)
+
+
+def test_a_state_never_visited_has_no_value_and_pays_nothing(tmp_path):
+    walk = np.concatenate([np.tile([0, 1, 2, 3, 2, 1], 100), np.tile([3, 5, 6, 5], 100)])
+    found = LaplacianRepresentation(1, random_state=0).fit([walk])
+    found.save(tmp_path / "found")
+    for one in (found, LaplacianRepresentation.load(tmp_path / "found")):
+        assert one.visited_ == [0, 1, 2, 3, 5, 6]
+        np.testing.assert_array_equal(np.isnan(one.transform(np.arange(7))[:, 0]), np.arange(7) == 4)
+    env = Eigenpurpose(Corridor(size=7), found, component=0)
+    env.reset(seed=0)
+    paid = [env.step(1)[1] for _ in range(6)]
+    values = found.transform(np.arange(7))[:, 0]
+    np.testing.assert_allclose(paid[:5], [*np.diff(values[:4]), 0.0, values[5] - values[3]], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("FrozenLake-v1", "an environment that was made"),
+        (gymnasium.Env, "an environment that was made"),
+        ([], "an environment, a list of episodes"),
+        (None, "an environment, a list of episodes"),
+        (3, "an environment, a list of episodes"),
+        ((np.arange(5), np.arange(5), np.arange(5)), r"\(observations, next observations\); got 3"),
+        ((np.arange(5), np.arange(4)), r"as many next observations as observations.*\(5,\), \(4,\)"),
+        ((np.ones((5, 2)), np.ones((5, 3))), r"of the same shape.*\(5, 2\), \(5, 3\)"),
+    ],
+)
+def test_what_is_no_environment_and_no_record_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        LaplacianRepresentation(1).fit(given)
+
+
+def test_several_environments_at_once_are_refused():
+    with pytest.raises(ValueError, match="one environment; got several"):
+        LaplacianRepresentation(1).fit(gymnasium.make_vec("CartPole-v1", 2))
+
+
+def test_eigenpurposes_of_the_wrong_kind_are_refused():
+    representation = LaplacianRepresentation(2, samples=1000, random_state=0).fit(Corridor())
+    with pytest.raises(ValueError, match="a whole number from 0 to 1; got -1"):
+        Eigenpurpose(Corridor(), representation, component=-1)
+    with pytest.raises(ValueError, match="sign must be 1 or -1; got 0"):
+        Eigenpurpose(Corridor(), representation, component=0, sign=0)
+    with pytest.raises(ValueError, match="states 0 to"):
+        Eigenpurpose(gymnasium.make("CartPole-v1"), representation, component=0)
+    env = Eigenpurpose(Corridor(), representation, component=0)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(1)
+
+
+def test_gymnasium_finds_nothing_wrong_with_an_eigenpurpose():
+    representation = LaplacianRepresentation(1, samples=1000, random_state=0).fit(gymnasium.make("CliffWalking-v1"))
+    check_env(Eigenpurpose(gymnasium.make("CliffWalking-v1"), representation, component=0), skip_render_check=True)

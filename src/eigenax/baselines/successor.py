@@ -154,10 +154,14 @@ class SuccessorState(NamedTuple):
 
 
 class SuccessorInfo(NamedTuple):
-    """Mean squared errors: of the next frame, and of successor features against one step of their own recursion."""
+    """Mean squared errors: of the next frame, and of successor features against one step of their own recursion.
+
+    `aim` is the variance of what they are compared with, which grows with every renewal of the target.
+    """
 
     prediction: Float[Array, ""]
     successor: Float[Array, ""]
+    aim: Float[Array, ""]
     healthy: Bool[Array, ""]
 
 
@@ -176,9 +180,8 @@ class SuccessorLearning(Solver):
     def step(self, operator: Operator, state: SuccessorState, batch: Any) -> tuple[SuccessorState, SuccessorInfo]:
         """One step of both; there is no operator in it."""
         parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
-        gradient, (prediction, successor) = jax.grad(
-            lambda p: self._loss(eqx.combine(p, static), state.target, batch), has_aux=True
-        )(parameters)
+        losses = jax.grad(lambda p: self._loss(eqx.combine(p, static), state.target, batch), has_aux=True)
+        gradient, (prediction, successor, aim) = losses(parameters)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
         network = eqx.apply_updates(state.network, updates)
         due = (state.step + 1) % self.target_every == 0
@@ -186,9 +189,11 @@ class SuccessorLearning(Solver):
             lambda new, old: jnp.where(due, new, old), *(eqx.filter(n, eqx.is_array) for n in (network, state.target))
         )
         after = SuccessorState(network, eqx.combine(target, state.target), optimizer, state.step + 1)
-        return after, SuccessorInfo(prediction, successor, jnp.isfinite(prediction + successor))
+        return after, SuccessorInfo(prediction, successor, aim, jnp.isfinite(prediction + successor))
 
-    def _loss(self, network: Predictor, target: Predictor, batch: Transition) -> tuple[Array, tuple[Array, Array]]:
+    def _loss(
+        self, network: Predictor, target: Predictor, batch: Transition
+    ) -> tuple[Array, tuple[Array, Array, Array]]:
         if jax.default_backend() != "cpu":
             network, target = network.with_short_kernels(), target.with_short_kernels()
         # Frames have few digits, and neither loss is a small difference of large numbers.
@@ -201,7 +206,7 @@ class SuccessorLearning(Solver):
             foreseen = jax.vmap(network.successors)(code)
         prediction = jnp.mean((frames - batch.after[:, -1]) ** 2)
         successor = jnp.mean((foreseen - jax.lax.stop_gradient(aim)) ** 2)
-        return prediction + successor, (prediction, successor)
+        return prediction + successor, (prediction, successor, jnp.mean(jnp.var(aim, 0)))
 
 
 def learn_successors(

@@ -39,5 +39,5 @@ def print_table(result: dict[str, Any]) -> None:
         console.print(f"ended because {result['stopped']}", highlight=False)
     for note in result.get("notes", ()):
         console.print(f"note: {note}", highlight=False)
-    steps = f"{result['steps']} steps in " if result["steps"] else ""
+    steps = f"{result['steps']} steps; in all " if result["steps"] else ""
     console.print(f"{steps}{result['wall_seconds']:.0f} s on {result['device']}", highlight=False)

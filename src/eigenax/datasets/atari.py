@@ -46,7 +46,7 @@ def check_game(game: str) -> None:
     if game not in known:
         close = difflib.get_close_matches(game, known, 3, 0.5)
         hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(sorted(known))}"
-        raise InputError(f"there is no Atari game {game!r}{hint}")
+        raise InputError(f"--game: there is no Atari game {game!r}{hint}")
 
 
 def _done(folder: Path, about: str, steps: int) -> set[int]:

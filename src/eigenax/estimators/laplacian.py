@@ -17,7 +17,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     list of episodes of observations, or a tuple (observations, next observations) of transitions. Observations are
     numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
     `n_components` values for each observation; those of images are made of an image and the one before it, but for
-    recorded transitions.
+    recorded transitions. Those of a state that was never visited, which is none of `visited_`, are not known: NaN.
 
     >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
     >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
@@ -25,7 +25,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     True
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_")
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_", "visited_")
 
     def __init__(
         self,
@@ -53,19 +53,35 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
         """Episodes of rows or of images with their colours first."""
         states = 0
-        if hasattr(X, "reset") and hasattr(X, "step"):
+        if _is_environment(X):
             states = _last_state(X) + 1
             X = self._walked(X)
-        elif isinstance(X, tuple) and len(X) == 2:
-            if len(X[0]) != len(X[1]):
-                raise ValueError(f"X must have as many next observations as observations; got {[len(x) for x in X]}")
-            X = [np.stack(pair) for pair in zip(*X, strict=True)]
+        elif isinstance(X, tuple):
+            X = _transitions(X)
         episodes = [np.asarray(one) for one in X] if isinstance(X, list) else [np.asarray(X)]
+        if not episodes or (any(one.ndim == 0 for one in episodes) and not isinstance(X, list)):
+            raise ValueError(
+                "X must be an environment, a list of episodes, an array of observations or a tuple (observations, next "
+                f"observations); got {X!r}"
+            )
         if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
             episodes = self._of_states(episodes, states, reset)
         elif reset:
-            self.states_ = 0
+            self.states_, self.visited_ = 0, []
         return super()._checked([_colours_first(one) for one in episodes], reset)
+
+    def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
+        """The functions at each observation; NaN at states that were never visited."""
+        values = super().transform(X)
+        if self.states_:
+            states = np.concatenate([np.atleast_1d(one) for one in (X if isinstance(X, list) else [X])])
+            values[~np.isin(states, self.visited_)] = np.nan
+        return values
+
+    def _learned(self, episodes: list[np.ndarray], network: Any) -> SlowFeatureAnalysis:
+        if self.states_:
+            self.visited_ = sorted({*self.visited_, *(int(state) for rows in episodes for state in rows.argmax(1))})
+        return super()._learned(episodes, network)
 
     def _walked(self, env: Any) -> list[np.ndarray]:
         """Observations of a random agent, episode by episode."""
@@ -88,11 +104,29 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         """Numbers of states, of which there are this many at least, as rows with a one in the place of the state."""
         least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
         if reset:
-            self.states_ = max(states, most + 1)
+            self.states_, self.visited_ = max(states, most + 1), []
         if least < 0 or most >= self.states_:
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
         return [np.eye(self.states_)[one] for one in episodes]
+
+
+def _is_environment(X: Any) -> bool:
+    if isinstance(X, type | str):
+        raise ValueError(f"X must be an environment that was made: gymnasium.make(…); got {X!r}")
+    if hasattr(X, "num_envs"):
+        raise ValueError("X must be one environment; got several at once, a vector of them: give gymnasium.make(…)")
+    return hasattr(X, "reset") and hasattr(X, "step")
+
+
+def _transitions(X: tuple) -> list[np.ndarray]:
+    """Episodes of two observations each."""
+    if len(X) != 2:
+        raise ValueError(f"X as a tuple must be (observations, next observations); got {len(X)} things")
+    shapes = [np.shape(one) for one in X]
+    if shapes[0] != shapes[1] or not shapes[0]:
+        raise ValueError(f"X must have as many next observations as observations, of the same shape; got {shapes}")
+    return [np.stack(pair) for pair in zip(*X, strict=True)]
 
 
 def _last_state(env: Any) -> int:

@@ -98,7 +98,10 @@ class Atari(SlowFeatures):
         from eigenax.datasets.atari import check_game
 
         check_game(self.game)
-        return dataclasses.replace(self, data=str(Path(self.data).resolve()) if self.data else "")
+        data = Path(self.data).resolve()
+        if any(part.is_file() for part in (data, *data.parents)):
+            raise InputError(f"--data must be a folder; {self.data} is a file")
+        return dataclasses.replace(self, data=str(data) if self.data else "")
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
@@ -109,6 +112,8 @@ class Atari(SlowFeatures):
         )  # fmt: skip
         self.check_positive("successor_learning_rate")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
+        if self.length >= self.frames:
+            raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
 
@@ -193,7 +198,8 @@ class Atari(SlowFeatures):
         if not episodes:
             longest = max(len(episode.frames) for episode in seen.episodes())
             raise InputError(
-                f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}"
+                f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}: "
+                f"--length {longest - frames + 1} at most"
             )
         return self.train(Clips(episodes, self.length, frames=frames), network, DRAWS * self.clips, folder, progress)
 

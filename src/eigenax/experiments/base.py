@@ -95,7 +95,7 @@ class Experiment(abc.ABC):
         """Refuse settings that are not positive and finite."""
         for name in names:
             if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"--{flag(name)} must be positive; got {getattr(self, name)}")
+                raise ValueError(f"--{flag(name)} must be positive and finite; got {getattr(self, name)}")
 
     def check_not_negative(self, *names: str) -> None:
         """Refuse settings that are negative or not finite; zero stands for an automatic choice."""

@@ -44,13 +44,18 @@ def draw_extremes(
 def draw_losses(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
     """Both losses of the successor features over their training."""
     steps = [row["step"] for row in metrics]
+    shown = {
+        "error of the next frame": [row["prediction"] for row in metrics],
+        "share of the variance": [row["successor"] / max(row["aim"], 1e-12) for row in metrics],
+    }
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 2.6)
         axes: Any = figure.subplots(1, 2)
-        for axis, name, colour in zip(axes, ("prediction", "successor"), OTHERS, strict=False):
-            axis.plot(steps, [row[name] for row in metrics], color=colour, linewidth=1.2)
-            axis.set(xlabel="step", ylabel=f"{name} loss", yscale="log")
+        for axis, (name, values), colour in zip(axes, shown.items(), OTHERS, strict=False):
+            axis.plot(steps, values, color=colour, linewidth=1.2)
+            axis.set(xlabel="step", ylabel=name, yscale="log", xlim=(0, steps[-1]))
     return figure, (
-        "Training of the successor features: the mean squared error of the next frame, and that of successor features "
-        "against one step of their recursion, in which the target network makes steps."
+        "Training of the successor features. Left: the mean squared error of the next frame. Right: that of successor "
+        "features against one step of their recursion, as a share of its variance, which grows with every renewal of "
+        "the target network; each renewal makes a step."
     )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from eigenax.sources.clips import Clips
     from eigenax.sources.densities import Gaussian, Radial, Scales
     from eigenax.sources.mixture import Mixture
+    from eigenax.sources.steps import Steps
     from eigenax.sources.surface import Surface, sphere, torus
     from eigenax.sources.transitions import Transitions
 
@@ -72,6 +73,7 @@ _HOMES = {
     "sources.clips": ["Clips"],
     "sources.densities": ["Gaussian", "Radial", "Scales"],
     "sources.mixture": ["Mixture"],
+    "sources.steps": ["Steps"],
     "sources.surface": ["Surface", "sphere", "torus"],
     "sources.transitions": ["Transitions"],
     "errors": ["DivergedError", "InterruptedRun", "RunError"],
@@ -116,6 +118,7 @@ __all__ = [
     "Solver",
     "Source",
     "SpIN",
+    "Steps",
     "Surface",
     "Trace",
     "Transitions",

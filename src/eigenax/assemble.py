@@ -27,6 +27,8 @@ from eigenax.checks import (
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.ritz import Finish
 from eigenax.galerkin.cloud import source_around
+from eigenax.galerkin.graph import graph_modes
+from eigenax.galerkin.graph import start as start_on_graph
 from eigenax.galerkin.rounds import Problem, first_cloud, run_rounds
 from eigenax.galerkin.rounds import start as start_rounds
 from eigenax.galerkin.trainable import network_around
@@ -35,14 +37,17 @@ from eigenax.modes import Modes, Which
 from eigenax.networks.base import in_precision
 from eigenax.networks.default import default_network
 from eigenax.operators.base import Operator
+from eigenax.operators.graph import GraphLaplacian
 from eigenax.solvers.base import Solver
 from eigenax.solvers.galerkin import Galerkin
 from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.adaptive import plain
-from eigenax.sources.base import Source
+from eigenax.sources.base import Source, is_rows
 from eigenax.sources.mixture import box_of
+from eigenax.sources.steps import Steps
 from eigenax.sources.surface import is_place
+from eigenax.sources.transitions import Transitions
 from eigenax.training.loop import Callback, Moment, start, train
 from eigenax.training.progress import progress_bar
 from eigenax.training.session import Resumed, Session
@@ -71,14 +76,15 @@ def solve(
 ) -> Modes:
     """The first n eigenfunctions of an operator, learned from the points a source draws.
 
-    Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface,
-    where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. A solver that trains on a plain box draws
-    points where walkers find the states, unless a network is given: `modes.source` says where. Training ends when every
-    residual norm is at most `tolerance`; without one when they no longer fall, and after `steps` at the latest:
-    `modes.stopped` says which. Eigenvalues, standard errors and residuals come from `samples` fresh points, 2¹⁷ after
-    training. `finish` is "ritz", the best combinations of the last hidden layer, where the operator is local, and
-    otherwise "rotate". With a `folder`, metrics and checkpoints are written there, and the same call goes on from them
-    after a crash or Ctrl-C, to the same bits. Callbacks see every log point, `log_every` steps.
+    Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface
+    and for the Laplacian of a graph, where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. A solver
+    that trains on a plain box draws points where walkers find the states, unless a network is given: `modes.source`
+    says where. Training ends when every residual norm is at most `tolerance`; without one when they no longer fall, and
+    after `steps` at the latest: `modes.stopped` says which. Eigenvalues, standard errors and residuals come from
+    `samples` fresh points, 2¹⁷ after training. `finish` is "ritz", the best combinations of the last hidden layer,
+    where the operator is local, and otherwise "rotate". With a `folder`, metrics and checkpoints are written there, and
+    the same call goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see every log point,
+    `log_every` steps.
 
     >>> import eigenax as ex
     >>> well = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -96,8 +102,14 @@ def solve(
     check_parts(operator, source, solver, callbacks)
     n, seed = whole("n", n), as_seed(seed)
     check_problem(operator, plain(source), n, which)
-    if solver is None and network is None and is_place(source) and _is_differential(operator):
+    on_graph = isinstance(operator, GraphLaplacian) and isinstance(source, Transitions | Steps) and is_rows(source)
+    if solver is None and network is None and (on_graph or (is_place(source) and _is_differential(operator))):
         solver = Galerkin()
+    if isinstance(solver, Galerkin) and on_graph and network is None:
+        return _on_graph(
+            operator, source, n, which=which, solver=solver, steps=steps, tolerance=tolerance, seed=seed, folder=folder,
+            callbacks=callbacks, progress=progress,
+        )  # fmt: skip
     if isinstance(solver, Galerkin):
         return _by_rounds(
             operator, source, n, which=which, network=network, solver=solver, steps=steps, tolerance=tolerance,
@@ -143,8 +155,9 @@ def _by_rounds(
 ) -> Modes:
     if network is not None or not (is_place(source) and operator.local):
         raise ValueError(
-            "Galerkin makes its own functions, for local operators on a Box, Mixture or Surface; give another solver, "
-            "such as NaturalGradient(), to train a network or for other operators and sources"
+            "Galerkin makes its own functions, for local operators on a Box, Mixture or Surface and for GraphLaplacian "
+            "on nodes that are rows of numbers; give another solver, such as NaturalGradient(), to train a network or "
+            "for other operators and sources"
         )
     steps = whole("steps", 3 if steps is None else steps)
     problem = Problem(operator, source, n, which, seed, samples, solver)
@@ -160,6 +173,43 @@ def _by_rounds(
             going.resumed.state,
             steps=steps,
             tolerance=tolerance,
+            seconds=going.resumed.seconds,
+            callbacks=(*going.callbacks, *callbacks, update),
+        )
+
+
+def _on_graph(
+    operator: Operator,
+    source: Any,
+    n: int,
+    *,
+    which: Which,
+    solver: Galerkin,
+    steps: int | None,
+    tolerance: float | None,
+    seed: int,
+    folder: str | PathLike[str] | None,
+    callbacks: Sequence[Callback],
+    progress: bool,
+) -> Modes:
+    settings = {"n": n, "seed": seed, "which": which, "tolerance": tolerance, "steps": steps}
+    with (
+        _going_on(
+            folder,
+            start_on_graph(n, seed),
+            lambda: settings | {"problem": _probe(operator, source, _moments_of_place)},
+        ) as going,
+        progress_bar("rounds", show=progress) as update,
+    ):
+        return graph_modes(
+            source,
+            n,
+            which=which,
+            seed=seed,
+            solver=solver,
+            steps=steps if steps is None else whole("steps", steps),
+            tolerance=tolerance,
+            state=going.resumed.state,
             seconds=going.resumed.seconds,
             callbacks=(*going.callbacks, *callbacks, update),
         )

@@ -8,6 +8,7 @@ import scipy.linalg
 import scipy.sparse
 
 import eigenax as ex
+from eigenax.assemble import default_solver
 
 NODES, FUNCTIONS = 24, 3
 
@@ -76,12 +77,13 @@ def test_walks_give_it_without_bias(measure):
 
 
 @pytest.mark.parametrize("measure", ["nodes", "degrees"])
-def test_solve_finds_the_first_eigenvectors(measure):
+def test_training_finds_the_first_eigenvectors(measure):
     matrix = weighted_graph()
     laplacian, counts = dense(matrix, measure)
     exact, vectors = scipy.linalg.eigh(counts[:, None] * laplacian, np.diag(counts))
     source = ex.Transitions(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
-    modes = ex.solve(ex.GraphLaplacian(), source, 4, batch=NODES, steps=2000, progress=False)
+    trained = {"solver": default_solver(2000), "steps": 2000, "batch": NODES}
+    modes = ex.solve(ex.GraphLaplacian(), source, 4, **trained, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, exact[:4], atol=2e-3)
     cosines = np.abs(np.sum(counts[:, None] * np.asarray(modes(np.eye(NODES))) * vectors[:, :4], 0))
     np.testing.assert_allclose(cosines, 1, atol=1e-2)

@@ -1,5 +1,6 @@
 """Graphs from whatever describes them, and what is wrong with some."""
 
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse
@@ -17,8 +18,10 @@ DENSE = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
         PATH,
         np.concatenate([PATH, PATH[:, ::-1]]),
         scipy.sparse.coo_matrix(DENSE),
+        networkx.path_graph(4),
+        networkx.path_graph("abcd"),
     ],
-    ids=["one direction", "both directions", "sparse"],
+    ids=["one direction", "both directions", "sparse", "networkx", "networkx with names"],
 )
 def test_one_graph_in_many_ways(edges):
     np.testing.assert_array_equal(adjacency(edges, None, 4).toarray(), DENSE)
@@ -64,3 +67,12 @@ def test_features_that_are_none():
         ex.Transitions(PATH, np.full((4, 2), np.nan))
     with pytest.raises(ValueError, match=r"One number a node is features\[:, None\]"):
         ex.Transitions(PATH, np.arange(4.0))
+
+
+def test_networkx_knows_weights_and_loops_and_a_direction_is_refused():
+    graph = networkx.Graph([("a", "b", {"weight": 2.0}), ("b", "b", {"weight": 5.0})])
+    np.testing.assert_array_equal(adjacency(graph, None, 2).toarray(), [[0, 2], [2, 5]])
+    with pytest.raises(ValueError, match="must be an undirected graph; got a directed one"):
+        adjacency(networkx.DiGraph([(0, 1)]), None, 2)
+    with pytest.raises(ValueError, match="a matrix or a graph of networkx holds them itself"):
+        adjacency(graph, [1.0, 1.0], 2)

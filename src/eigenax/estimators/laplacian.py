@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from eigenax.checks import whole
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
+from eigenax.sources.steps import random_episodes
 
 
 class LaplacianRepresentation(SlowFeatureAnalysis):
@@ -86,19 +87,10 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     def _walked(self, env: Any) -> list[np.ndarray]:
         """Observations of a random agent, episode by episode."""
         steps, seed = whole("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
-        env.action_space.seed(seed)
-        episodes: list[list[Any]] = []
-        over = True
-        for step in range(steps):
-            if over:
-                observation, _ = env.reset(seed=seed if step == 0 else None)
-                episodes.append([np.array(observation)])
-            observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
-            episodes[-1].append(np.array(observation))  # an environment may write into the same array again
-            over = terminated or truncated
+        episodes = random_episodes(env, steps, seed)
         # An image is seen with the one before it, and needs one after it.
-        longer = [one for one in episodes if one[0].ndim < 2 or len(one) > 2]
-        return [np.stack(one) for one in longer or episodes]
+        longer = [one for one in episodes if one.ndim < 3 or len(one) > 2]
+        return longer or episodes
 
     def _of_states(self, episodes: list[np.ndarray], states: int, reset: bool) -> list[np.ndarray]:
         """Numbers of states, of which there are this many at least, as rows with a one in the place of the state."""

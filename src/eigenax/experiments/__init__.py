@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "torus": "eigenax.experiments.torus:Torus",
     "bouncing-balls": "eigenax.experiments.bouncing_balls:BouncingBalls",
     "atari": "eigenax.experiments.atari:Atari",
+    "gridworld": "eigenax.experiments.gridworld:GridWorld",
 }
 """What `eigenax run` knows."""
 EVERY = EXPERIMENTS | {

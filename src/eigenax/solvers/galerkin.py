@@ -7,16 +7,17 @@ import jax
 class Galerkin(eqx.Module):
     """No training: ever more random waves where the states are, and their best combinations in float64.
 
-    What `solve` takes for a local operator on a box or a surface. The first of its steps has `waves` functions, or
-    four for each mode, and each further one twice as many, up to `most` or 16 for each mode. A step draws `points` for
-    each of them, by default 64 on a processor and 256 on other devices, where they cost little.
+    What `solve` takes for a local operator on a box or a surface, and for the Laplacian of a graph whose nodes are rows
+    of numbers. The first of its steps has `waves` functions, or four for each mode, and each further one twice as many,
+    up to `most`, by default 1024 and on a graph 4096, or 16 for each mode. A step draws `points` for each of them, by
+    default 64 on a processor and 256 on other devices, where they cost little; of a graph it takes all.
 
-    >>> Galerkin(waves=128).most
-    1024
+    >>> Galerkin(waves=128).count(step=1, n=4)
+    256
     """
 
     waves: int = eqx.field(static=True, default=256)
-    most: int = eqx.field(static=True, default=1024)
+    most: int | None = eqx.field(static=True, default=None)
     points: int | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
@@ -25,9 +26,9 @@ class Galerkin(eqx.Module):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
 
-    def count(self, step: int, n: int) -> int:
-        """The number of waves in a step, counted from zero."""
-        return min(max(self.waves, 4 * n) * 2**step, max(self.most, 16 * n))
+    def count(self, step: int, n: int, most: int = 1024) -> int:
+        """The number of waves in a step, counted from zero; `most` is where the solver does not say."""
+        return min(max(self.waves, 4 * n) * 2**step, max(self.most or most, 16 * n))
 
     def grows(self, step: int, n: int) -> bool:
         """Whether a step has more waves than the one before."""

@@ -39,6 +39,11 @@ class Source(eqx.Module):
         return self.sample(key, size)
 
 
+def is_rows(source: Source) -> bool:
+    """Whether its points are rows of numbers, and not images."""
+    return len(source.shape) == 1
+
+
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
     """A user's data as an array of finite real numbers."""
     if np.iscomplexobj(value):

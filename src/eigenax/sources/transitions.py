@@ -21,9 +21,10 @@ LENGTH = 3
 class Transitions(Source):
     """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each.
 
-    `edges` is a symmetric sparse matrix of weights, or a list of pairs of node numbers, each edge in one direction or
-    all in both, with `weights` if they differ. All nodes count alike in the inner product, which makes `GraphLaplacian`
-    D − A, or by `measure="degrees"`, which makes it I − D⁻¹A; nodes without edges do not count.
+    `edges` is a symmetric sparse matrix of weights, an undirected graph of networkx, whose nodes are numbered as they
+    come, or a list of pairs of node numbers, each edge in one direction or all in both, with `weights` if they differ.
+    All nodes count alike in the inner product, which makes `GraphLaplacian` D − A, or by `measure="degrees"`, which
+    makes it I − D⁻¹A; nodes without edges do not count.
 
     A batch of `size` is as many walks of three nodes along edges drawn uniformly, weighted without bias; where that is
     as many as there are nodes, it is the whole graph, each node once.
@@ -37,13 +38,16 @@ class Transitions(Source):
     first: Int[Array, " entries"]
     """Row of each entry of the matrix of weights, row by row."""
     second: Int[Array, " entries"]
+    edge_weights: Float[Array, " entries"]
     pair_weights: Float[Array, " entries"]
+    """The same, over how often an entry is drawn."""
     node_weights: Float[Array, " nodes"]
     """What a node counts, over how often it is drawn: edges lend it to their ends."""
     rows: Int[Array, " nodes_and_one"]
     """Where the entries of each row begin."""
     nodes: int = eqx.field(static=True)
     """How many nodes have edges."""
+    measure: str = eqx.field(static=True)
     draws = Pairs
 
     def __init__(
@@ -71,6 +75,7 @@ class Transitions(Source):
         # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
         count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
         total = self.nodes if measure == "nodes" else matrix.sum()
+        self.measure, self.edge_weights = measure, jnp.asarray(matrix.data, float)
         self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
         self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
 
@@ -78,6 +83,11 @@ class Transitions(Source):
     def shape(self) -> tuple[int, ...]:
         """The shape of one node's features."""
         return self.features.shape[1:]
+
+    def matrix(self) -> scipy.sparse.csr_array:
+        """The symmetric matrix of weights, in float64."""
+        parts = (np.asarray(self.edge_weights, np.float64), np.asarray(self.second), np.asarray(self.rows))
+        return scipy.sparse.csr_array(parts, (len(self.features), len(self.features)))
 
     def whole(self) -> Pairs:
         """Every node and every edge, in both directions."""
@@ -105,9 +115,11 @@ class Transitions(Source):
 
 def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     """The symmetric matrix of weights of a graph, from whatever describes it, or one sentence on what is wrong."""
+    if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
+        edges = _from_networkx(edges)
     if scipy.sparse.issparse(edges):
         if weights is not None:
-            raise ValueError("weights belong to a list of edges; a sparse matrix holds them itself")
+            raise ValueError("weights belong to a list of edges; a matrix or a graph of networkx holds them itself")
         matrix = scipy.sparse.csr_array(edges, dtype=np.float64)
         if matrix.shape != (nodes, nodes):
             raise ValueError(f"edges is a matrix of shape {matrix.shape}, but features has {nodes} rows")
@@ -126,6 +138,17 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
             "Symmetrise the matrix, for example (A + A.T) / 2"
         )
     return matrix
+
+
+def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
+    """The matrix of a networkx graph, whose nodes are numbered in its own order."""
+    if graph.is_directed():
+        raise ValueError("edges must be an undirected graph; got a directed one: graph.to_undirected()")
+    numbers = {node: number for number, node in enumerate(graph.nodes)}
+    entries = [(numbers[a], numbers[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
+    first, second, values = np.array(entries, np.float64).reshape(-1, 3).T
+    half = scipy.sparse.coo_array((values, (first.astype(int), second.astype(int))), (len(numbers), len(numbers)))
+    return scipy.sparse.csr_array(half + half.T - scipy.sparse.diags_array(half.diagonal()))
 
 
 def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:

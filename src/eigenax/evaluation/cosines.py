@@ -1,0 +1,55 @@
+"""How well learned functions match exact eigenvectors, where those of one eigenvalue may be turned into each other."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+
+class Matched(NamedTuple):
+    """Learned functions turned towards exact ones of the same eigenvalue, and the cosines of what is left between."""
+
+    functions: Float[np.ndarray, "nodes n"]
+    cosines: Float[np.ndarray, " n"]
+
+
+def blocks_within(values: Float[np.ndarray, " m"], within: float) -> list[slice]:
+    """Runs of eigenvalues, each at most a share of itself from the next.
+
+    >>> blocks_within(np.array([0.0, 1.0, 1.005, 2.0]), 0.01)
+    [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
+    """
+    scale = np.abs(values).max()
+    apart = np.diff(values) > np.maximum(within * np.abs(values[1:]), 1e-9 * scale)
+    edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(values)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def matched(
+    learned: Float[np.ndarray, "nodes n"],
+    exact: Float[np.ndarray, "nodes m"],
+    values: Float[np.ndarray, " m"],
+    weights: Float[np.ndarray, " nodes"],
+    within: float = 1e-6,
+) -> Matched:
+    """Turn the learned functions of each block of (nearly) equal eigenvalues towards the exact ones.
+
+    There may be more exact eigenvectors than learned functions, and should be where the last block goes on.
+
+    >>> matched(-np.eye(2), np.eye(2), np.array([1.0, 1.0]), np.ones(2)).cosines
+    array([1., 1.])
+    """
+    root = np.sqrt(weights)[:, None]
+    ours, theirs = (root * part / np.linalg.norm(root * part, axis=0) for part in (learned, exact))
+    turned, cosines = np.array(learned, np.float64), []
+    for block in blocks_within(values, within):
+        count = min(block.stop, learned.shape[1]) - block.start
+        if count <= 0:
+            break
+        mine = slice(block.start, block.start + count)
+        cosines += np.linalg.svd(ours[:, mine].T @ theirs[:, block], compute_uv=False).tolist()
+        # Towards the first exact ones of the block: those that stand beside them in a picture.
+        left, _, right = np.linalg.svd(ours[:, mine].T @ theirs[:, mine])
+        turned[:, mine] = learned[:, mine] @ (left @ right)
+    return Matched(turned, np.minimum(np.array(cosines), 1.0))

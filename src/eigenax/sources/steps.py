@@ -1,0 +1,70 @@
+"""Steps of a process from one observation to the next, whose states nobody counts."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from eigenax.core.batch import Pairs, pairs_of
+from eigenax.sources.base import Source, as_real
+
+
+class Steps(Source):
+    """Recorded steps, drawn uniformly: each an observation and the next one, a row of numbers or an image.
+
+    They are the edges of the graph that the process walks on, each as often as it was taken; `GraphLaplacian` of them
+    is I − D⁻¹A of that graph, without its states being numbered.
+
+    >>> place = np.arange(10)
+    >>> Steps(place[:, None], (place + 1)[:, None] % 10).shape
+    (1,)
+    """
+
+    before: Float[Array, "steps ..."]
+    after: Float[Array, "steps ..."]
+    draws = Pairs
+
+    def __init__(self, observations: Any, next_observations: Any):
+        self.before = as_real("observations", observations)
+        self.after = as_real("next_observations", next_observations)
+        shapes = self.before.shape, self.after.shape
+        if shapes[0] != shapes[1] or len(shapes[0]) < 2 or not shapes[0][0]:
+            raise ValueError(
+                "observations and next_observations must be arrays (steps, features…) of one shape, with one step at "
+                f"least; got {shapes[0]} and {shapes[1]}. One number a step is observations[:, None]"
+            )
+        if bool((self.before == self.after).all()):
+            raise ValueError("next_observations are the observations themselves: nothing moves")
+
+    @classmethod
+    def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Steps":
+        """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
+        episodes = random_episodes(env, steps, seed)
+        columns = [one.reshape(len(one), -1) if one.ndim < 3 else one for one in episodes]
+        return cls(*(np.concatenate(parts) for parts in zip(*((c[:-1], c[1:]) for c in columns), strict=True)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of an observation."""
+        return self.before.shape[1:]
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
+        """So many steps, all of weight one."""
+        index = jax.random.randint(key, (size,), 0, len(self.before))
+        return pairs_of(self.before[index], self.after[index])
+
+
+def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:
+    """What a random agent sees in so many steps of a Gymnasium environment, episode by episode."""
+    env.action_space.seed(seed)
+    episodes: list[list[Any]] = []
+    over = True
+    for step in range(steps):
+        if over:
+            observation, _ = env.reset(seed=seed if step == 0 else None)
+            episodes.append([np.array(observation)])
+        observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        episodes[-1].append(np.array(observation))  # an environment may write into the same array again
+        over = terminated or truncated
+    return [np.stack(one) for one in episodes]

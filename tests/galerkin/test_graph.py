@@ -1,0 +1,106 @@
+"""Waves on graphs against dense matrices: all edges, and steps whose states nobody counts."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+
+import eigenax as ex
+from eigenax.baselines.graph import exact_modes, graph_of
+from eigenax.datasets.gridworlds import rooms
+from eigenax.errors import InterruptedRun
+from eigenax.evaluation.cosines import matched
+
+GRID = rooms(2, 4)
+CELLS = GRID.cells.astype(float)
+
+
+def adjacency():
+    return ex.Transitions(GRID.edges(), CELLS).matrix()
+
+
+@pytest.mark.parametrize("measure", ["nodes", "degrees"])
+def test_all_eigenvectors_of_a_map_are_found_to_the_last_digits(measure):
+    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS, measure=measure), n=20, progress=False)
+    exact = exact_modes(graph_of(adjacency(), measure), 20, "dense")
+    weights = np.ones(len(CELLS)) if measure == "nodes" else adjacency().sum(1)
+    np.testing.assert_allclose(modes.eigenvalues, exact.values[:20], atol=1e-10)
+    assert matched(np.asarray(modes(CELLS)), exact.vectors, exact.values, weights).cosines.min() > 1 - 1e-9
+    assert modes.residuals.max() < 1e-8
+    assert modes.standard_errors.max() < 1e-10
+    np.testing.assert_allclose(np.average(np.asarray(modes(CELLS)) ** 2, axis=0, weights=weights), 1, rtol=1e-5)
+
+
+def test_the_largest_ones_too_and_functions_go_on_between_the_nodes():
+    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS), n=3, which="largest", progress=False)
+    dense = np.diag(adjacency().sum(1)) - adjacency().toarray()
+    np.testing.assert_allclose(modes.eigenvalues, np.linalg.eigvalsh(dense)[::-1][:3], atol=1e-10)
+    assert np.isfinite(modes(CELLS + 0.5)).all()
+
+
+def test_columns_of_any_scale_are_the_same_to_it():
+    stretched = CELLS * [1e-3, 1e4] + [5, -7e4]
+    found = [
+        ex.solve(ex.GraphLaplacian(), ex.Transitions(GRID.edges(), x), n=6, progress=False) for x in (CELLS, stretched)
+    ]
+    np.testing.assert_allclose(found[0].eigenvalues, found[1].eigenvalues, atol=1e-8)
+
+
+def test_too_few_waves_say_how_far_they_are_off():
+    source = ex.Transitions(GRID.edges(), CELLS)
+    modes = ex.solve(ex.GraphLaplacian(), source, n=8, solver=ex.Galerkin(waves=40, most=40), steps=1, progress=False)
+    exact = exact_modes(graph_of(adjacency()), 8).values[:8]
+    assert (modes.eigenvalues >= exact - 1e-10).all()
+    assert modes.residuals.max() > 1e-3
+    assert (np.abs(modes.eigenvalues - exact) < 10 * modes.standard_errors + 1e-9).mean() > 0.7
+    assert modes.stopped == "all steps are done"
+
+
+def test_steps_give_the_eigenvectors_of_the_graph_they_were_taken_on():
+    before, after = GRID.steps(30_000, seed=1)
+    modes = ex.solve(ex.GraphLaplacian(), ex.Steps(CELLS[before], CELLS[after]), n=6, progress=False)
+    taken = scipy.sparse.coo_array((np.ones(len(before)), (before, after)), (len(CELLS), len(CELLS))).toarray()
+    counts = (taken + taken.T) / 2
+    exact, vectors = scipy.linalg.eigh(np.diag(counts.sum(1)) - counts, np.diag(counts.sum(1)))
+    np.testing.assert_allclose(modes.eigenvalues, exact[:6], rtol=1e-8, atol=1e-10)
+    assert matched(np.asarray(modes(CELLS)), vectors, exact, counts.sum(1)).cosines.min() > 1 - 1e-8
+    whole = exact_modes(graph_of(_moves_everywhere(), "degrees"), 6).values[:6]
+    assert (np.abs(modes.eigenvalues - whole)[1:] < 4 * modes.standard_errors[1:]).all()
+
+
+def _moves_everywhere():
+    """The graph of all moves from all cells: a wall stops a move."""
+    cells = len(CELLS)
+    dense = adjacency().toarray()
+    return scipy.sparse.csr_array(dense + np.diag(4 - dense.sum(1)) + np.zeros((cells, cells)))
+
+
+def test_a_run_goes_on_to_the_same_bits(tmp_path):
+    problem = ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS)
+    settings = {"n": 5, "solver": ex.Galerkin(waves=20), "progress": False}
+    whole = ex.solve(*problem, **settings)
+    assert whole.steps > 2
+
+    def stop(moment):
+        if moment.step == 2:
+            raise InterruptedRun("stopped", moment)
+
+    with pytest.raises(InterruptedRun):
+        ex.solve(*problem, **settings, folder=tmp_path, callbacks=[stop])
+    again = ex.solve(*problem, **settings, folder=tmp_path)
+    np.testing.assert_array_equal(again.coefficients, whole.coefficients)
+
+
+def test_what_cannot_be_had_is_one_sentence():
+    with pytest.raises(ValueError, match="n must be at most the number of nodes with edges, 3; got 4"):
+        ex.solve(ex.GraphLaplacian(), ex.Transitions([(0, 1), (1, 2)], np.arange(4.0)[:, None]), n=4, progress=False)
+    blind = ex.Transitions([(0, 1), (1, 2), (2, 3), (3, 4)], np.array([[0.0], [0.0], [1.0], [1.0], [0.0]]))
+    with pytest.raises(ValueError, match="3 functions cannot be told apart on 2 different points"):
+        ex.solve(ex.GraphLaplacian(), blind, n=3, progress=False)
+
+
+def test_parts_that_no_edge_joins_have_a_zero_each():
+    with pytest.warns(UserWarning, match="2 components"):
+        source = ex.Transitions([(0, 1), (1, 2), (3, 4)], np.arange(5.0)[:, None])
+    modes = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [0, 0, 1, 2], atol=1e-10)

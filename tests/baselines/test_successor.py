@@ -19,7 +19,7 @@ from eigenax.baselines.successor import (
     eigenpurposes,
     learn_successors,
 )
-from eigenax.errors import InterruptedRun, RunError
+from eigenax.errors import DivergedError, InterruptedRun, RunError
 from eigenax.operators.slowness import Slowness
 from eigenax.training.metrics import read_metrics
 
@@ -127,3 +127,12 @@ def test_eigenpurposes_are_principal_components(centred):
     wanted = (1, 4) if centred else (2, 1)
     for k, column in enumerate(wanted):
         assert abs(np.corrcoef(found[:, k], values[:, column])[0, 1]) > 0.95
+
+
+def test_what_diverges_is_told_of_successor_features(tmp_path):
+    rng = np.random.default_rng(0)
+    frames, actions = rng.integers(0, 255, (200, 16, 16), dtype=np.uint8), np.zeros(200, np.uint8)
+    played = AgentSteps(frames, actions, np.arange(200) == 0)
+    network = Predictor(16, 1, maps=2, width=4, latent=4, key=jax.random.key(0))
+    with pytest.raises(DivergedError, match="a loss of the successor features is not finite; lower their learning"):
+        learn_successors(played, network, tmp_path, steps=50, learning_rate=1e30)

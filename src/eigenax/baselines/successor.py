@@ -4,7 +4,7 @@ The network is theirs; what is learned at what rate is as the paper has it.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -168,6 +168,7 @@ class SuccessorInfo(NamedTuple):
 class SuccessorLearning(Solver):
     """Next-frame prediction, and with it temporal differences of the latent code: ψ(s) → φ(s) + γ ψ⁻(s′)."""
 
+    trouble: ClassVar[str] = "a loss of the successor features is not finite; lower their learning rate"
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     discount: float = eqx.field(static=True, default=0.99)
     target_every: int = eqx.field(static=True, default=10_000)

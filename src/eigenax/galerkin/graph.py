@@ -1,19 +1,18 @@
 """Eigenfunctions on a graph without training: the best combinations of random waves of its nodes' features."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from jaxtyping import Float
 
 from eigenax.core.precision import counting_in
-from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import InterruptedRun, SingularMomentsError
+from eigenax.galerkin.edges import PIECE, AllSteps, Functions, Moments, WholeGraph
 from eigenax.galerkin.random_waves import RandomWaves
 from eigenax.modes import Modes, Which
 from eigenax.solvers.galerkin import Galerkin
@@ -22,12 +21,9 @@ from eigenax.sources.steps import Steps
 from eigenax.sources.transitions import Transitions
 from eigenax.training.interrupt import deferred_interrupt
 from eigenax.training.loop import Callback, Moment
-from eigenax.training.progress import progress_track
 from eigenax.training.state import RunState
 from eigenax.training.stopping import STEPS, TOLERANCE
 
-PIECE, LOOKED_AT, GROUPS = 4096, 20_000, 16
-"""Nodes or steps that are held at once, edges that tell how far nodes are apart, groups whose scatter is an error."""
 RELATIVE, SAME = 1e-6, 1e-5
 """Residuals of this much of the largest value, or values that fall by less, need no more waves."""
 CUT = 1e-13
@@ -36,99 +32,6 @@ STEPS_PER_WAVE, FULL = 16, 0.6
 """Steps that a wave takes at least; and waves of which so few directions can be told apart span all there is."""
 MOST = 4096
 SPANNED, FELL = "the waves span all functions of the nodes", "the values no longer fall"
-
-Functions = Callable[[Float[np.ndarray, "p d"]], Float[np.ndarray, "p f"]]
-
-
-class Moments(NamedTuple):
-    """Σ = ⟨u, u⟩ and Π = ⟨u, L u⟩ of functions u."""
-
-    sigma: Float[np.ndarray, "f f"]
-    pi: Float[np.ndarray, "f f"]
-
-
-class WholeGraph:
-    """All nodes and edges of a graph, in float64."""
-
-    def __init__(self, source: Transitions):
-        self.rows = np.asarray(source.features, np.float64)
-        matrix = source.matrix()
-        degrees = matrix.sum(1)
-        counts = degrees if source.measure == "degrees" else (np.diff(matrix.indptr) > 0).astype(float)
-        self.laplacian = scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix) / counts.sum()
-        self.counts = counts / counts.sum()
-        self.rank: int | None = source.nodes
-
-    def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
-        """What some edges change."""
-        matrix = self.laplacian.tocoo()
-        first, second = (part[matrix.row != matrix.col] for part in (matrix.row, matrix.col))
-        some = np.random.default_rng(seed).permutation(len(first))[:LOOKED_AT]
-        return self.rows[first[some]] - self.rows[second[some]]
-
-    def moments(self, functions: Functions, progress: bool) -> Moments:
-        """Of functions of all nodes."""
-        sums: list[np.ndarray] = []
-        for nodes, laplacian in self._pieces(progress):
-            u, lu = functions(self.rows[nodes]), _of_neighbours(laplacian, functions, self.rows)
-            parts = u.T @ (self.counts[nodes, None] * u), u.T @ lu
-            sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
-        return Moments(sums[0], (sums[1] + sums[1].T) / 2)
-
-    def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-        """How far values are from exact ones, and residual norms ‖(L − λ) v‖."""
-        v = np.concatenate([functions(self.rows[nodes]) for nodes, _ in self._pieces(False)])
-        counted = self.counts > 0
-        rest = (self.laplacian @ v)[counted] / self.counts[counted, None] - values * v[counted]
-        residuals = np.sqrt(self.counts[counted] @ rest**2)
-        rounding = np.finfo(float).eps * (self.laplacian.diagonal()[counted] / self.counts[counted]).max()
-        return np.maximum(distance_to_exact(values, residuals), rounding), residuals
-
-    def _pieces(self, progress: bool) -> Iterator[tuple[slice, scipy.sparse.csr_array]]:
-        starts = range(0, len(self.rows), PIECE)
-        for start in progress_track(starts, "adding up", show=progress and len(starts) > 4):
-            nodes = slice(start, start + PIECE)
-            yield nodes, self.laplacian[nodes]
-
-
-class AllSteps:
-    """All steps of a process, in float64."""
-
-    rank: int | None = None
-
-    def __init__(self, source: Steps):
-        self.before, self.after = (np.asarray(part, np.float64) for part in (source.before, source.after))
-        self.rows = self.before
-
-    def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
-        """What some steps change."""
-        some = np.random.default_rng(seed).permutation(len(self.before))[:LOOKED_AT]
-        return self.after[some] - self.before[some]
-
-    def moments(self, functions: Functions, progress: bool) -> Moments:
-        """Of functions at both ends of all steps."""
-        sums: list[np.ndarray] = []
-        for before, after in self._pieces(progress):
-            u, v = functions(before), functions(after)
-            change = u - v
-            parts = u.T @ u + v.T @ v, change.T @ change
-            sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
-        return Moments(*(part / (2 * len(self.before)) for part in sums))
-
-    def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-        """Standard errors from the scatter between groups of steps; of residuals single steps tell nothing."""
-        influence = []
-        for before, after in self._pieces(False):
-            u, v = functions(before), functions(after)
-            influence.append(((u - v) ** 2 - values * (u**2 + v**2)) / 2)
-        groups = [part.mean(0) for part in np.array_split(np.concatenate(influence), GROUPS) if len(part)]
-        scatter = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else values * np.nan
-        return scatter, np.full(len(values), np.nan)
-
-    def _pieces(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        starts = range(0, len(self.before), PIECE)
-        for start in progress_track(starts, "adding up", show=progress and len(starts) > 4):
-            yield self.before[start : start + PIECE], self.after[start : start + PIECE]
 
 
 def start(n: int, seed: int) -> RunState:
@@ -186,7 +89,7 @@ def graph_modes(
             before, number = found.values, number + 1
 
 
-def _counts(solver: Galerkin, n: int, data: "WholeGraph | AllSteps") -> list[int]:
+def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
     """How many waves each round has."""
     counts = [solver.count(0, n, MOST)]
     while (count := solver.count(len(counts), n, MOST)) > counts[-1]:
@@ -231,7 +134,7 @@ class Found(NamedTuple):
         )  # fmt: skip
 
 
-def _round(data: "WholeGraph | AllSteps", n: int, count: int, which: Which, seed: int, progress: bool) -> Found:
+def _round(data: WholeGraph | AllSteps, n: int, count: int, which: Which, seed: int, progress: bool) -> Found:
     sign = 1 if which == "smallest" else -1
     waves = graph_waves(data.rows, data.changes(seed), count, seed)
     values, coefficients, rank = _lowest(data.moments(_with_constant(waves), progress), n, sign, data.rank)
@@ -242,7 +145,7 @@ def _round(data: "WholeGraph | AllSteps", n: int, count: int, which: Which, seed
 
 
 def _why_stop(
-    found: Found, before: Float[np.ndarray, " n"], data: "WholeGraph | AllSteps", tolerance: float | None, last: bool
+    found: Found, before: Float[np.ndarray, " n"], data: WholeGraph | AllSteps, tolerance: float | None, last: bool
 ) -> str:
     scale = max(np.abs(found.values).max(), np.finfo(float).tiny)
     if (found.residuals <= (RELATIVE * scale if tolerance is None else tolerance)).all():
@@ -289,13 +192,6 @@ def _with_constant(waves: RandomWaves) -> Functions:
 
 def _combined(waves: RandomWaves, coefficients: Float[np.ndarray, "f n"]) -> Functions:
     return lambda rows: waves(rows) @ coefficients[:-1] + coefficients[-1]
-
-
-def _of_neighbours(laplacian: scipy.sparse.csr_array, functions: Functions, rows: np.ndarray) -> np.ndarray:
-    """L u at some nodes: u is wanted at those and their neighbours only."""
-    touched, places = np.unique(laplacian.indices, return_inverse=True)
-    shape = (len(laplacian.indptr) - 1, len(touched))
-    return scipy.sparse.csr_array((laplacian.data, places, laplacian.indptr), shape) @ functions(rows[touched])
 
 
 def _lowest(

@@ -17,6 +17,11 @@ class Solver(eqx.Module):
 
     wants_separate: ClassVar[bool] = False
     """Whether it is at its best with a network of its own for each function."""
+    trouble: ClassVar[str] = (
+        "the covariance of the functions has no Cholesky factor or a gradient is not finite; lower the learning rate, "
+        "raise the averaging rate towards 1, or enlarge the batch"
+    )
+    """What it means that a step is not healthy, and what to do."""
 
     @abstractmethod
     def init(self, network: Any, outputs: int) -> Any:

@@ -87,7 +87,7 @@ def train(
                     compiled[length] = jax.jit(chunk, static_argnums=2).lower(arrays, source, length).compile()
             compiling = time.perf_counter() - began
             after, (infos, shares) = jax.block_until_ready(compiled[length](arrays, source))
-            _raise_if_diverged(infos, moment)
+            _raise_if_diverged(infos, moment, solver.trouble)
             reached, metrics = moment.step + length, _averaged(infos, shares, sign)
             residuals = np.asarray(metrics.get("residuals", [np.inf]))
             lowest = follow(np.asarray(after.lowest), residuals, reached)
@@ -138,13 +138,12 @@ def _averaged(infos: Any, shares: Float[Array, " steps"], sign: float) -> dict[s
     return {name: np.asarray(value, np.float64).mean(0).tolist() for name, value in fields.items()}
 
 
-def _raise_if_diverged(infos: Any, before: Moment) -> None:
+def _raise_if_diverged(infos: Any, before: Moment, trouble: str) -> None:
     healthy = np.asarray(infos.healthy)
     if healthy.all():
         return
     raise DivergedError(
-        f"training diverged at step {before.step + int(np.argmin(healthy))}: the covariance of the functions has no "
-        "Cholesky factor or a gradient is not finite; lower the learning rate, raise the averaging "
-        f"rate towards 1, or enlarge the batch. The state of step {before.step} is the last good one",
+        f"training diverged at step {before.step + int(np.argmin(healthy))}: {trouble}. The state of step {before.step} "
+        "is the last good one",
         before,
     )

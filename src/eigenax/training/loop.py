@@ -143,7 +143,7 @@ def _raise_if_diverged(infos: Any, before: Moment, trouble: str) -> None:
     if healthy.all():
         return
     raise DivergedError(
-        f"training diverged at step {before.step + int(np.argmin(healthy))}: {trouble}. The state of step {before.step} "
-        "is the last good one",
+        f"training diverged at step {before.step + int(np.argmin(healthy))}: {trouble}. The state of step "
+        f"{before.step} is the last good one",
         before,
     )

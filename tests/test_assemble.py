@@ -78,6 +78,7 @@ def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
     assert (first.eigenvalues != other.eigenvalues).all()
 
 
+KEY = jax.random.key(0)
 GAUSSIAN = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
 
 
@@ -107,7 +108,7 @@ class Bare(ex.Source):
         ({"which": "lowest"}, ValueError, "which must be 'smallest' or 'largest'; got 'lowest'"),
         ({"finish": "none"}, ValueError, "finish must be"),
         (
-            {"n": 9, "batch": 8, "operator": GAUSSIAN, "which": "largest"},
+            {"n": 9, "batch": 8, "operator": GAUSSIAN, "which": "largest", "network": ex.MLP(1, 9, key=KEY)},
             ValueError,
             "batch must have at least n = 9 points.* got 8",
         ),
@@ -137,11 +138,11 @@ class Bare(ex.Source):
         ({"seed": 1.5}, ValueError, "seed must be a whole number"),
         ({"seed": 2**40}, ValueError, "seed must be"),
         ({"solver": optax.adam(1e-3)}, TypeError, "solver must be an eigenax solver"),
-        ({"network": ex.MLP(3, 2, key=jax.random.key(0))}, ValueError, r"must take one point of shape \(1,\)"),
+        ({"network": ex.MLP(3, 2, key=KEY)}, ValueError, r"must take one point of shape \(1,\)"),
         ({"network": lambda x: jnp.zeros(2)}, ValueError, "arrays to train"),
         ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
         ({"source": ex.Arrays(np.arange(10.0).reshape(5, 2))}, ValueError, "Arrays names no edge"),
-        ({"network": ex.MLP(1, 3, key=jax.random.key(0))}, ValueError, r"network must return n = 2 values .* \(3,\)"),
+        ({"network": ex.MLP(1, 3, key=KEY)}, ValueError, r"network must return n = 2 values .* \(3,\)"),
     ],
 )
 def test_wrong_input_is_named(change, error, message):
@@ -160,7 +161,7 @@ def test_slow_features_do_not_depend_on_units(scale, offset):
 
 def test_more_functions_than_points_are_refused():
     kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
-    with pytest.raises(ValueError, match="n = 6 functions cannot be told apart on 4 different points"):
+    with pytest.raises(ValueError, match="n = 6 functions cannot be told apart on 4 different rows"):
         ex.solve(kernel, ex.Arrays(np.arange(8.0).reshape(4, 2)), n=6, which="largest", progress=False)
 
 

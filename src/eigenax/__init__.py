@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eigenax.sources.box import Box
     from eigenax.sources.clips import Clips
     from eigenax.sources.densities import Gaussian, Radial, Scales
+    from eigenax.sources.distribution import Distribution
     from eigenax.sources.mixture import Mixture
     from eigenax.sources.steps import Steps
     from eigenax.sources.surface import Surface, sphere, torus
@@ -71,6 +72,7 @@ _HOMES = {
     "sources.base": ["Source"],
     "sources.box": ["Box"],
     "sources.clips": ["Clips"],
+    "sources.distribution": ["Distribution"],
     "sources.densities": ["Gaussian", "Radial", "Scales"],
     "sources.mixture": ["Mixture"],
     "sources.steps": ["Steps"],
@@ -90,6 +92,7 @@ __all__ = [
     "Clips",
     "Conv",
     "CuspInputs",
+    "Distribution",
     "DivergedError",
     "Edges",
     "Galerkin",

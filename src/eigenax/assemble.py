@@ -29,6 +29,7 @@ from eigenax.core.ritz import Finish
 from eigenax.galerkin.cloud import source_around
 from eigenax.galerkin.graph import graph_modes
 from eigenax.galerkin.graph import start as start_on_graph
+from eigenax.galerkin.kernels import is_kernel, kernel_modes
 from eigenax.galerkin.rounds import Problem, first_cloud, run_rounds
 from eigenax.galerkin.rounds import start as start_rounds
 from eigenax.galerkin.trainable import network_around
@@ -44,7 +45,8 @@ from eigenax.solvers.schedules import following
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.adaptive import plain
 from eigenax.sources.base import Source, is_rows
-from eigenax.sources.mixture import box_of
+from eigenax.sources.distribution import Distribution
+from eigenax.sources.mixture import Component, box_of
 from eigenax.sources.steps import Steps
 from eigenax.sources.surface import is_place
 from eigenax.sources.transitions import Transitions
@@ -56,7 +58,7 @@ from eigenax.training.state import RunState
 
 def solve(
     operator: Operator,
-    source: Source,
+    source: Source | Component,
     n: int,
     *,
     which: Which = "smallest",
@@ -76,14 +78,15 @@ def solve(
 ) -> Modes:
     """The first n eigenfunctions of an operator, learned from the points a source draws.
 
-    Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface
-    and for the Laplacian of a graph, where `steps` are its rounds and `batch` is not used, otherwise `SpIN`. A solver
-    that trains on a plain box draws points where walkers find the states, unless a network is given: `modes.source`
-    says where. Training ends when every residual norm is at most `tolerance`; without one when they no longer fall, and
-    after `steps` at the latest: `modes.stopped` says which. Eigenvalues, standard errors and residuals come from
-    `samples` fresh points, 2¹⁷ after training. `finish` is "ritz", the best combinations of the last hidden layer,
-    where the operator is local, and otherwise "rotate". With a `folder`, metrics and checkpoints are written there, and
-    the same call goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see every log point,
+    Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface,
+    for the Laplacian of a graph, where `steps` are its rounds and `batch` is not used, and for a kernel of rows of
+    numbers, which takes seconds and no steps; otherwise `SpIN`. A source may also be a density such as `Gaussian`. A
+    solver that trains on a plain box draws points where walkers find the states, unless a network is given:
+    `modes.source` says where. Training ends when every residual norm is at most `tolerance`; without one when they no
+    longer fall, and after `steps` at the latest: `modes.stopped` says which. Eigenvalues, standard errors and residuals
+    come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz", the best combinations of the last hidden
+    layer, where the operator is local, and otherwise "rotate". With a `folder`, metrics and checkpoints are written
+    there, and the same call goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see every log point,
     `log_every` steps.
 
     >>> import eigenax as ex
@@ -92,6 +95,8 @@ def solve(
     >>> modes.eigenvalues.round(4)
     array([1., 3., 5.])
     """
+    if isinstance(source, Component) and not isinstance(source, Source):
+        source = Distribution(source)
     finish = finish or ("ritz" if _is_differential(operator) else "rotate")
     check_choice("finish", finish, get_args(Finish))
     check_choice("precision", precision, get_args(Precision))
@@ -101,6 +106,9 @@ def solve(
     check_tolerance(tolerance)
     check_parts(operator, source, solver, callbacks)
     n, seed = whole("n", n), as_seed(seed)
+    if network is None and isinstance(solver, Galerkin | None) and is_kernel(operator) and is_rows(source):
+        check_choice("which", which, get_args(Which))
+        return kernel_modes(operator, plain(source), n, which=which, seed=seed, progress=progress)
     check_problem(operator, plain(source), n, which)
     on_graph = isinstance(operator, GraphLaplacian) and isinstance(source, Transitions | Steps) and is_rows(source)
     if solver is None and network is None and (on_graph or (is_place(source) and _is_differential(operator))):

@@ -3,6 +3,7 @@
 try:
     from eigenax.estimators.laplacian import LaplacianRepresentation
     from eigenax.estimators.slow_features import SlowFeatureAnalysis
+    from eigenax.estimators.spectral import SpectralEmbedding
 except ModuleNotFoundError as error:
     if error.name != "sklearn":
         raise
@@ -10,4 +11,4 @@ except ModuleNotFoundError as error:
         "eigenax.estimators needs scikit-learn: install the extra eigenax[estimators]", name="sklearn"
     ) from error
 
-__all__ = ["LaplacianRepresentation", "SlowFeatureAnalysis"]
+__all__ = ["LaplacianRepresentation", "SlowFeatureAnalysis", "SpectralEmbedding"]

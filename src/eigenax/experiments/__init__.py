@@ -17,6 +17,8 @@ EXPERIMENTS = {
     "torus": "eigenax.experiments.torus:Torus",
     "bouncing-balls": "eigenax.experiments.bouncing_balls:BouncingBalls",
     "atari": "eigenax.experiments.atari:Atari",
+    "kernel": "eigenax.experiments.kernel:KernelModes",
+    "digits": "eigenax.experiments.digits:Digits",
     "gridworld": "eigenax.experiments.gridworld:GridWorld",
 }
 """What `eigenax run` knows."""

@@ -47,17 +47,30 @@ class Kernel(Operator):
 
     def gram(self, x: Float[Array, "b ..."]) -> Float[Array, "b b"]:
         """k(x_i, x_j) for all pairs."""
-        return jax.vmap(lambda a: jax.vmap(lambda b: self.function(a, b))(x))(x)
+        return self.between(x, x)
+
+    def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
+        """k(x_i, y_j) for all pairs."""
+        return jax.vmap(lambda a: jax.vmap(lambda b: self.function(a, b))(y))(x)
 
     def check(self, batch: Batch) -> None:
         """K must give one finite number for two points, the same in either order."""
         check_returns_number("Kernel(function)", self.function, batch.x[0], batch.x[0])
-        gram = np.asarray(self.gram(batch.x[:64]))
-        if not np.isfinite(gram).all():
-            raise ValueError("Kernel(function): the function returned NaN or infinity for two points of the source")
-        asymmetry = np.abs(gram - gram.T).max()
-        if asymmetry > 1e-3 * np.abs(gram).max():
-            raise ValueError(
-                f"Kernel(function): the kernel is not symmetric: k(x, y) and k(y, x) differ by up to "
-                f"{asymmetry:.3g} on samples. Symmetrise it, for example (k(x, y) + k(y, x)) / 2"
-            )
+        check_gram(np.asarray(self.gram(batch.x[:64])))
+
+
+def check_gram(gram: Float[np.ndarray, "b b"]) -> None:
+    """Refuse the values of a kernel at all pairs of points unless they are finite and the same in either order."""
+    check_finite(gram)
+    asymmetry = np.abs(gram - gram.T).max()
+    if asymmetry > 1e-3 * np.abs(gram).max():
+        raise ValueError(
+            f"Kernel(function): the kernel is not symmetric: k(x, y) and k(y, x) differ by up to "
+            f"{asymmetry:.3g} on samples. Symmetrise it, for example (k(x, y) + k(y, x)) / 2"
+        )
+
+
+def check_finite(values: Float[np.ndarray, "..."]) -> None:
+    """Refuse what a kernel that is NaN or infinite somewhere leaves."""
+    if not np.isfinite(values).all():
+        raise ValueError("Kernel(function): the function returned NaN or infinity for two points of the source")

@@ -1,0 +1,124 @@
+"""Spectral embeddings by decomposing matrices: of a whole graph, and of landmarks with the Nyström extension."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+from jaxtyping import Float
+
+from eigenax.galerkin.embedding import Edges, neighbour_graph, rbf_graph, squared_distances
+
+DENSE, PIECE = 3000, 4096
+"""Nodes up to which matrices are dense, and points that are held at once."""
+
+
+class Decomposition(NamedTuple):
+    """Eigenvalues of (D − A) v = λ D v from the smallest, without the constant, and vectors orthonormal under D."""
+
+    eigenvalues: Float[np.ndarray, " n"]
+    vectors: Float[np.ndarray, "N n"]
+
+
+def decomposed(edges: Edges, n: int) -> Decomposition:
+    """The first n non-constant eigenvectors of a graph, dense or by shift and invert.
+
+    >>> pair_of_pairs = scipy.sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]]))
+    >>> np.sign(decomposed(pair_of_pairs, 1).vectors[:, 0] * decomposed(pair_of_pairs, 1).vectors[0, 0])
+    array([ 1.,  1., -1., -1.])
+    """
+    degrees = edges.sum(1)
+    root = 1 / np.sqrt(degrees)
+    scaled = scipy.sparse.diags_array(root) @ edges @ scipy.sparse.diags_array(root)
+    if len(degrees) <= max(DENSE, 3 * n):
+        laplacian = np.eye(len(root)) - scaled.toarray()
+        values, vectors = scipy.linalg.eigh(laplacian, subset_by_index=(0, n))
+    else:
+        laplacian = scipy.sparse.csc_array(scipy.sparse.eye_array(len(root)) - scaled)
+        start = np.random.default_rng(0).normal(size=len(root))
+        values, vectors = scipy.sparse.linalg.eigsh(laplacian, n + 1, sigma=-1e-5, which="LM", v0=start)
+    order = np.argsort(values)[1:]
+    return Decomposition(values[order], root[:, None] * vectors[:, order] * np.sqrt(degrees.sum()))
+
+
+class Nystrom(NamedTuple):
+    """Eigenvectors of the graph of landmarks, and what they are elsewhere: v(x) = Σ_j P(x, j) v_j / (1 − λ).
+
+    P(x, j) is the share of landmark j in the affinities of x to its `neighbours` nearest landmarks, all alike; or, with
+    `neighbours` = 0, to all of them, exp(−gamma |x − y|²).
+    """
+
+    landmarks: Float[np.ndarray, "m d"]
+    found: Decomposition
+    neighbours: int
+    gamma: float
+
+    @classmethod
+    def of(cls, landmarks: Float[np.ndarray, "m d"], n: int, *, neighbours: int = 10, gamma: float = 1.0) -> "Nystrom":
+        """Of these landmarks, n functions.
+
+        >>> t = np.linspace(0, 1, 50)[:, None]
+        >>> line = Nystrom.of(t, 1, neighbours=4)
+        >>> np.sign(line(np.array([[0.01], [0.99]]))).sum().item()
+        0.0
+        """
+        graph = neighbour_graph(landmarks, neighbours) if neighbours else rbf_graph(landmarks, gamma)
+        return cls(landmarks, decomposed(graph, n), neighbours, gamma)
+
+    @property
+    def model_bytes(self) -> int:
+        """Of the landmarks and their vectors, in float32."""
+        return 4 * (self.landmarks.size + self.found.vectors.size + self.found.eigenvalues.size)
+
+    def __call__(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
+        """The functions at any rows, a few at a time."""
+        extend = self._near() if self.neighbours else self._all
+        pieces = [extend(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE)]
+        return np.concatenate(pieces) / (1 - self.found.eigenvalues)
+
+    def _near(self) -> Callable[[np.ndarray], np.ndarray]:
+        from sklearn.neighbors import NearestNeighbors
+
+        search = NearestNeighbors(n_neighbors=min(self.neighbours, len(self.landmarks))).fit(self.landmarks)
+        return lambda rows: self.found.vectors[search.kneighbors(rows, return_distance=False)].mean(1)
+
+    def _all(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
+        exponents = -self.gamma * squared_distances(rows, self.landmarks)
+        shares = np.exp(exponents - exponents.max(1, keepdims=True))
+        return shares @ self.found.vectors / shares.sum(1, keepdims=True)
+
+
+def landmarks_within(size: int, rows: Float[np.ndarray, "N d"], n: int, seed: int) -> Float[np.ndarray, "m d"]:
+    """As many random rows as landmarks with n functions as fit into `size` bytes, all of them if they do.
+
+    >>> landmarks_within(4 * (3 + 2) * 10 + 8, np.zeros((100, 3)), n=2, seed=0).shape
+    (10, 3)
+    """
+    count = min(len(rows), max(n + 2, (size - 4 * n) // (4 * (rows.shape[1] + n))))
+    return rows[np.random.default_rng(seed).permutation(len(rows))[:count]]
+
+
+class Likeness(NamedTuple):
+    """How near one embedding of rows is to another of as many columns."""
+
+    subspace_distance: float
+    """Of what the columns span, from 0, the same, to 1."""
+    mean_cosine: float
+    """Between columns after the rotation that brings them nearest, at most 1."""
+
+    @classmethod
+    def of(cls, found: Float[np.ndarray, "p n"], exact: Float[np.ndarray, "p n"]) -> "Likeness":
+        """Of the values at the same rows, without their means.
+
+        >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+        >>> [abs(round(number, 6)) for number in Likeness.of(rows @ [[0.0, 1.0], [-1.0, 0.0]], rows)]
+        [0.0, 1.0]
+        """
+        found, exact = found - found.mean(0), exact - exact.mean(0)
+        common = np.linalg.qr(found)[0].T @ np.linalg.qr(exact)[0]
+        left, _, right = np.linalg.svd(found.T @ exact)
+        turned = found @ left @ right
+        cosines = (turned * exact).sum(0) / np.linalg.norm(turned, axis=0) / np.linalg.norm(exact, axis=0)
+        return cls(float(1 - (common**2).sum() / len(common)), float(np.abs(cosines).mean()))

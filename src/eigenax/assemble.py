@@ -80,8 +80,9 @@ def solve(
 
     Network and solver are chosen for the problem unless given: `Galerkin` for a local operator on a box or a surface,
     for the Laplacian of a graph, where `steps` are its rounds and `batch` is not used, and for a kernel of rows of
-    numbers, which takes seconds and no steps; otherwise `SpIN`. A source may also be a density such as `Gaussian`. A
-    solver that trains on a plain box draws points where walkers find the states, unless a network is given:
+    numbers, which takes seconds, unless `steps`, `tolerance`, a `folder` or callbacks are given; otherwise `SpIN`. A
+    source may also be a density such as `Gaussian`. A solver that trains on a plain box draws points where walkers find
+    the states, unless a network is given:
     `modes.source` says where. Training ends when every residual norm is at most `tolerance`; without one when they no
     longer fall, and after `steps` at the latest: `modes.stopped` says which. Eigenvalues, standard errors and residuals
     come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz", the best combinations of the last hidden
@@ -106,11 +107,12 @@ def solve(
     check_tolerance(tolerance)
     check_parts(operator, source, solver, callbacks)
     n, seed = whole("n", n), as_seed(seed)
-    if network is None and isinstance(solver, Galerkin | None) and is_kernel(operator) and is_rows(source):
+    untrained = solver is None and steps is None and tolerance is None and folder is None and not callbacks
+    if network is None and is_kernel(operator) and is_rows(source) and (untrained or isinstance(solver, Galerkin)):
         check_choice("which", which, get_args(Which))
         return kernel_modes(operator, plain(source), n, which=which, seed=seed, progress=progress)
-    check_problem(operator, plain(source), n, which)
     on_graph = isinstance(operator, GraphLaplacian) and isinstance(source, Transitions | Steps) and is_rows(source)
+    check_problem(operator, plain(source), 1 if on_graph else n, which)
     if solver is None and network is None and (on_graph or (is_place(source) and _is_differential(operator))):
         solver = Galerkin()
     if isinstance(solver, Galerkin) and on_graph and network is None:
@@ -200,7 +202,7 @@ def _on_graph(
     callbacks: Sequence[Callback],
     progress: bool,
 ) -> Modes:
-    settings = {"n": n, "seed": seed, "which": which, "tolerance": tolerance, "steps": steps}
+    settings = {"n": n, "seed": seed, "which": which, "tolerance": tolerance, "steps": steps, **vars(solver)}
     with (
         _going_on(
             folder,
@@ -220,6 +222,7 @@ def _on_graph(
             state=going.resumed.state,
             seconds=going.resumed.seconds,
             callbacks=(*going.callbacks, *callbacks, update),
+            progress=progress,
         )
 
 

@@ -38,7 +38,7 @@ class Eigenpurpose(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """A new episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._value = self._of(observation, observation, 0.0)
+        self._value = self._of(observation, observation, np.nan)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -47,7 +47,8 @@ class Eigenpurpose(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
             raise gymnasium.error.ResetNeeded("call reset before step: a reward is a change since the last observation")
         before, (observation, paid, terminated, truncated, info) = self._value, self.env.step(action)
         self._value = self._of(observation, self._seen, before)
-        return observation, self._value - before, terminated, truncated, info | {"reward": paid}
+        change = 0.0 if np.isnan(before) else self._value - before  # NaN until the first state that is known
+        return observation, change, terminated, truncated, info | {"reward": paid}
 
     def _of(self, observation: Any, previous: Any, unknown: float) -> float:
         self._seen = np.array(observation)

@@ -10,13 +10,13 @@ from eigenax.cli.main import main
 MAP = "XXXXXXXXX\nX   X   X\nX       X\nX   X   X\nXXXXXXXXX\n"
 
 
-@pytest.mark.parametrize(("more", "least"), [([], 1 - 1e-9), (["--transitions", "20000"], 1 - 1e-9)])
-def test_modes_of_a_map_are_the_exact_ones(more, least, tmp_path):
+@pytest.mark.parametrize("more", [[], ["--transitions", "20000"]])
+def test_modes_of_a_map_are_the_exact_ones(more, tmp_path):
     (tmp_path / "map.txt").write_text(MAP)
     words = ["run", "gridworld", "--map", str(tmp_path / "map.txt"), "--n", "5", *more, "--quiet"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     result = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert result["mean_cosine"] > least
+    assert result["mean_cosine"] > 1 - 1e-9
     assert (result["cells"], result["map"], len(result["cosines"])) == (19, "map", 5)
     assert max(result["relative_errors"]) < 1e-6
     assert np.all(np.diff(result["eigenvalues"]) >= 0)

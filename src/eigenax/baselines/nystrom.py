@@ -11,8 +11,8 @@ from jaxtyping import Float
 
 from eigenax.galerkin.embedding import Edges, neighbour_graph, rbf_graph, squared_distances
 
-DENSE, PIECE = 3000, 4096
-"""Nodes up to which matrices are dense, and points that are held at once."""
+DENSE, PIECE, ZERO = 3000, 4096, 1e-10
+"""Nodes up to which matrices are dense, points that are held at once, and eigenvalues that are zero up to rounding."""
 
 
 class Decomposition(NamedTuple):
@@ -39,8 +39,19 @@ def decomposed(edges: Edges, n: int) -> Decomposition:
         laplacian = scipy.sparse.csc_array(scipy.sparse.eye_array(len(root)) - scaled)
         start = np.random.default_rng(0).normal(size=len(root))
         values, vectors = scipy.sparse.linalg.eigsh(laplacian, n + 1, sigma=-1e-5, which="LM", v0=start)
-    order = np.argsort(values)[1:]
-    return Decomposition(values[order], root[:, None] * vectors[:, order] * np.sqrt(degrees.sum()))
+    order = np.argsort(values)
+    values, vectors = values[order], _constant_first(values[order], vectors[:, order], np.sqrt(degrees))
+    return Decomposition(values[1:], root[:, None] * vectors[:, 1:] * np.sqrt(degrees.sum()))
+
+
+def _constant_first(
+    values: Float[np.ndarray, " m"], vectors: Float[np.ndarray, "N m"], constant: Float[np.ndarray, " N"]
+) -> Float[np.ndarray, "N m"]:
+    """Eigenvectors of zero turned so that the first is the constant: a graph in several parts has any of them."""
+    zeros = int(max(1, (values < ZERO).sum()))
+    parts = vectors[:, :zeros].T @ constant
+    turn = np.linalg.qr(np.concatenate([parts[:, None], np.eye(zeros)], 1))[0]
+    return np.concatenate([vectors[:, :zeros] @ turn, vectors[:, zeros:]], 1)
 
 
 class Nystrom(NamedTuple):
@@ -76,7 +87,8 @@ class Nystrom(NamedTuple):
         """The functions at any rows, a few at a time."""
         extend = self._near() if self.neighbours else self._all
         pieces = [extend(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE)]
-        return np.concatenate(pieces) / (1 - self.found.eigenvalues)
+        faded = 1 - self.found.eigenvalues  # where this is zero, neighbours tell nothing
+        return np.concatenate(pieces) * np.where(np.abs(faded) > ZERO, 1 / np.where(faded == 0, 1, faded), 0)
 
     def _near(self) -> Callable[[np.ndarray], np.ndarray]:
         from sklearn.neighbors import NearestNeighbors

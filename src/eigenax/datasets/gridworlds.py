@@ -76,13 +76,14 @@ def read_map(name: str) -> Grid:
     """One of `MAPS` by name, or a map from a file."""
     if name in MAPS:
         return MAPS[name]()
-    path = Path(name)
-    if not path.is_file():
-        raise InputError(f"--map: there is no file {name}; maps that need none are {', '.join(MAPS)}")
     try:
-        return parse_map(path.read_text(), name)
+        if not Path(name).is_file():
+            raise InputError(f"--map: there is no file {name}; maps that need none are {', '.join(MAPS)}")
+        return parse_map(Path(name).read_text(), name)
     except UnicodeDecodeError as error:
         raise InputError(f"--map: {name} is no text file") from error
+    except OSError as error:
+        raise InputError(f"--map: cannot read {name[:80]}: {error.strerror}") from error
 
 
 def rooms(across: int, side: int, seed: int = 0) -> Grid:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from eigenax.checks import whole
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
@@ -73,9 +74,11 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
     def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
         """The functions at each observation; NaN at states that were never visited."""
-        values = super().transform(X)
+        check_is_fitted(self)
+        episodes = self._checked(X, reset=False)
+        values = self._features(episodes)
         if self.states_:
-            states = np.concatenate([np.atleast_1d(one) for one in (X if isinstance(X, list) else [X])])
+            states = np.concatenate([rows.argmax(1) for rows in episodes])
             values[~np.isin(states, self.visited_)] = np.nan
         return values
 

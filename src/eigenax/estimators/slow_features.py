@@ -97,7 +97,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
         """The features of each row; of a list of episodes, those of all rows in order."""
         check_is_fitted(self)
-        episodes = self._checked(X, reset=False)
+        return self._features(self._checked(X, reset=False))
+
+    def _features(self, episodes: list[np.ndarray]) -> Float[np.ndarray, "time n"]:
         features = [features_of(self.modes_, rows, frames=self.frames_, progress=self.verbose) for rows in episodes]
         kind = episodes[0].dtype
         return np.concatenate(features).astype(kind if np.issubdtype(kind, np.floating) else np.float32)

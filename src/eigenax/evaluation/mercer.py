@@ -1,11 +1,13 @@
 """Kernels under a normal distribution whose eigenvalues and eigenfunctions are known in closed form."""
 
-import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+
+ROUNDING = 1e-12
+"""Eigenvalues below this share of the first are not known to a single digit."""
 
 
 class Mercer(NamedTuple):
@@ -77,7 +79,7 @@ def polynomial_modes(x: Float[np.ndarray, "points d"], n: int, degree: int, spre
             f"n must be at least 1 and at most {polynomial_rank(degree, dims)}, the rank of a polynomial kernel of "
             f"degree {degree} in {dims} dimensions; got {n}"
         )
-    powers = np.array([p for p in itertools.product(range(degree + 1), repeat=dims) if sum(p) <= degree])
+    powers = np.array(_with_sum_up_to(degree, dims))
     multinomial = [math.factorial(degree) / math.prod(map(math.factorial, [*p, degree - sum(p)])) for p in powers]
     roots = np.sqrt(multinomial)
     # In units of the spread, so that rounding is the same whatever it is.
@@ -85,13 +87,18 @@ def polynomial_modes(x: Float[np.ndarray, "points d"], n: int, degree: int, spre
     matrix = np.outer(scale, scale) * _normal_moments(powers[:, None] + powers).prod(-1)
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
+    if values[-1] < ROUNDING * values[0]:
+        least = int((values >= ROUNDING * values[0]).sum())
+        raise ValueError(
+            f"n must be at most {least}: later eigenvalues of degree {degree} are lost in rounding; got {n}"
+        )
     monomials = np.prod((x / spread)[:, None, :] ** powers, axis=-1)
     functions = monomials * scale @ vectors / np.sqrt(values)
     return Mercer(values, functions * np.where(vectors[np.abs(vectors).argmax(0), np.arange(n)] < 0, -1.0, 1.0))
 
 
 def _rates(length: float, spread: float) -> tuple[float, float, float]:
-    """A, b and c of the closed form."""
+    """The closed form's a, b and c."""
     a, b = 1 / (4 * _positive("spread", spread) ** 2), 1 / (2 * _positive("length", length) ** 2)
     return a, b, math.sqrt(a**2 + 2 * a * b)
 

@@ -1,4 +1,4 @@
-"""Grid worlds: the eigenfunctions of where one can go, from all edges or from the steps of a random walker."""
+"""Grid worlds: the eigenfunctions of where one can go, from all edges or from random steps."""
 
 import dataclasses
 from collections.abc import Set

@@ -109,7 +109,7 @@ class KernelModes(Experiment):
             "mean_relative_error": float(errors.mean()),
             "nystrom": nystrom,
             "nystrom_relative_errors": relative_errors(nystrom, exact),
-            "columns": {"Nyström error": relative_errors(nystrom, exact)},
+            "columns": {"Nyström": relative_errors(nystrom, exact)},
             "waves": len(modes.coefficients) - 1,
         }
         return Outcome(modes, result, draw(Compared(modes, self.closed_form, exact, nystrom, self.points)))

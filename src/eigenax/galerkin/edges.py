@@ -12,8 +12,8 @@ from eigenax.sources.steps import Steps
 from eigenax.sources.transitions import Transitions
 from eigenax.training.progress import progress_track
 
-PIECE, LOOKED_AT, GROUPS = 4096, 20_000, 16
-"""Nodes or steps that are held at once, edges that tell how far nodes are apart, groups whose scatter is an error."""
+PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
+"""Nodes and steps that are held at once, edges that tell how far nodes are apart, groups whose scatter is an error."""
 
 Functions = Callable[[Float[np.ndarray, "p d"]], Float[np.ndarray, "p f"]]
 
@@ -29,13 +29,15 @@ class WholeGraph:
     """All nodes and edges of a graph, in float64."""
 
     def __init__(self, source: Transitions):
-        self.rows = np.asarray(source.features, np.float64)
-        matrix = source.matrix()
+        self.rows, matrix = source.exact.features, source.exact.matrix
         degrees = matrix.sum(1)
         counts = degrees if source.measure == "degrees" else (np.diff(matrix.indptr) > 0).astype(float)
         self.laplacian = scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix) / counts.sum()
         self.counts = counts / counts.sum()
         self.rank: int | None = source.nodes
+        counted = self.counts > 0
+        self.size = float((self.laplacian.diagonal()[counted] / self.counts[counted]).max())
+        """Of the operator: its largest eigenvalue is at most twice that."""
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some edges change."""
@@ -59,7 +61,7 @@ class WholeGraph:
         counted = self.counts > 0
         rest = (self.laplacian @ v)[counted] / self.counts[counted, None] - values * v[counted]
         residuals = np.sqrt(self.counts[counted] @ rest**2)
-        rounding = np.finfo(float).eps * (self.laplacian.diagonal()[counted] / self.counts[counted]).max()
+        rounding = np.finfo(float).eps * self.size
         return np.maximum(distance_to_exact(values, residuals), rounding), residuals
 
     def _pieces(self, progress: bool) -> Iterator[tuple[slice, scipy.sparse.csr_array]]:
@@ -70,12 +72,12 @@ class WholeGraph:
 
 
 class AllSteps:
-    """All steps of a process, in float64."""
+    """All steps of a process, in float64; every other batch of them tells whether functions found on the rest hold."""
 
     rank: int | None = None
 
     def __init__(self, source: Steps):
-        self.before, self.after = (np.asarray(part, np.float64) for part in (source.before, source.after))
+        self.before, self.after = source.exact.before, source.exact.after
         self.rows = self.before
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
@@ -83,30 +85,33 @@ class AllSteps:
         some = np.random.default_rng(seed).permutation(len(self.before))[:LOOKED_AT]
         return self.after[some] - self.before[some]
 
-    def moments(self, functions: Functions, progress: bool) -> Moments:
-        """Of functions at both ends of all steps."""
-        sums: list[np.ndarray] = []
-        for before, after in self._pieces(progress):
+    def halves(self, functions: Functions, progress: bool) -> tuple[Moments, Moments]:
+        """Of functions at both ends of steps, those of every other batch apart; both are shares of one mean."""
+        sums: dict[int, list[np.ndarray]] = {}
+        for number, (before, after) in enumerate(self._batches(progress)):
             u, v = functions(before), functions(after)
             change = u - v
             parts = u.T @ u + v.T @ v, change.T @ change
-            sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
-        return Moments(*(part / (2 * len(self.before)) for part in sums))
+            old = sums.get(number % 2, [np.zeros_like(part) for part in parts])
+            sums[number % 2] = [a + b for a, b in zip(old, parts, strict=True)]
+        first, second = (Moments(*(part / (2 * len(self.before)) for part in sums[half])) for half in (0, 1))
+        return first, second
 
     def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
         """Standard errors from the scatter between groups of steps; of residuals single steps tell nothing."""
         influence = []
-        for before, after in self._pieces(False):
+        for before, after in self._batches(False):
             u, v = functions(before), functions(after)
             influence.append(((u - v) ** 2 - values * (u**2 + v**2)) / 2)
         groups = [part.mean(0) for part in np.array_split(np.concatenate(influence), GROUPS) if len(part)]
         scatter = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else values * np.nan
         return scatter, np.full(len(values), np.nan)
 
-    def _pieces(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        starts = range(0, len(self.before), PIECE)
-        for start in progress_track(starts, "adding up", show=progress and len(starts) > 4):
-            yield self.before[start : start + PIECE], self.after[start : start + PIECE]
+    def _batches(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        size = min(BATCH, -(-len(self.before) // 2))
+        starts = range(0, len(self.before), size)
+        for start in progress_track(starts, "adding up", show=progress and len(starts) > 16):
+            yield self.before[start : start + size], self.after[start : start + size]
 
 
 def _of_neighbours(laplacian: scipy.sparse.csr_array, functions: Functions, rows: np.ndarray) -> np.ndarray:

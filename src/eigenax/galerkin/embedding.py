@@ -254,15 +254,20 @@ def _roughness(values: Float[np.ndarray, "N n"], edges: Edges, nodes: Int[np.nda
 
 
 def _measured(graph: Graph, network: Cells, function: Float[np.ndarray, "m n"], seed: int) -> Modes:
-    """Rayleigh quotients, their standard errors from the scatter between nodes, and residual norms."""
+    """Rayleigh quotients, their standard errors from the scatter between nodes, and residual norms.
+
+    A quotient is a mean over pairs of nodes: what a node adds to it is what all its edges add.
+    """
     degrees = graph.edges.sum(1)
     parts = [(u @ function, near @ function) for _, u, near in graph.pieces(network)]
     v, near = (np.concatenate(part) for part in zip(*parts, strict=True))
+    of_squares = graph.edges @ v**2
     share = (degrees / degrees.sum())[:, None]
     smoothed = near / degrees[:, None]
     norms = (share * v**2).sum(0)
     values = ((share * v * (v - smoothed)).sum(0) / norms).clip(0)
-    influence = share * v * (v - smoothed - values * v) / norms
+    own = degrees[:, None] * v**2
+    influence = (own + of_squares - 2 * v * near - values * (own + of_squares)) / degrees.sum() / norms
     residuals = np.sqrt((share * (v - smoothed - values * v) ** 2).sum(0) / norms)
     order = np.argsort(values)
     signs = np.where(v.max(0) < -v.min(0), -1, 1).astype(np.float32)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float
+from scipy.spatial import KDTree
 
 from eigenax.core.precision import counting_in
 from eigenax.errors import InterruptedRun, SingularMomentsError
@@ -24,14 +25,17 @@ from eigenax.training.loop import Callback, Moment
 from eigenax.training.state import RunState
 from eigenax.training.stopping import STEPS, TOLERANCE
 
-RELATIVE, SAME = 1e-6, 1e-5
-"""Residuals of this much of the largest value, or values that fall by less, need no more waves."""
+RELATIVE, PATIENCE = 1e-6, 2
+"""Residuals of this much of the operator's size need no more waves, nor do so many rounds that were worse than one."""
+APART = 1000
+"""Rows whose nearest others tell how fast waves must be."""
 CUT = 1e-13
 """How small a variance may be for a direction to count."""
 STEPS_PER_WAVE, FULL = 16, 0.6
 """Steps that a wave takes at least; and waves of which so few directions can be told apart span all there is."""
 MOST = 4096
-SPANNED, FELL = "the waves span all functions of the nodes", "the values no longer fall"
+SPANNED = "more waves are no further functions of what was seen"
+HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
 
 
 def start(n: int, seed: int) -> RunState:
@@ -39,7 +43,7 @@ def start(n: int, seed: int) -> RunState:
     with counting_in("float64"):
         none = jnp.zeros((), jnp.int32)
         key = jax.random.key_data(jax.random.key(seed))
-        return RunState(jnp.full(n, jnp.inf), key, none, jnp.asarray([jnp.inf, 0.0]), none)
+        return RunState(jnp.zeros(n), key, none, jnp.asarray([jnp.inf, 0.0]), none)
 
 
 def graph_modes(
@@ -58,9 +62,11 @@ def graph_modes(
 ) -> Modes:
     """The first n eigenfunctions of a graph's Laplacian, as combinations of ever more random waves of the features.
 
-    A round has as many waves as the solver says. They end when all residuals are at most `tolerance`, which is a
-    millionth of the largest value unless given, or when the values of steps no longer fall. With about twice as many
-    waves as nodes, whatever tells these apart, the functions are the eigenvectors of the graph up to rounding.
+    A round has twice as many waves as the one before. Of a whole graph they end when all residuals are at most
+    `tolerance`, which is a millionth of the operator's size unless given: with about twice as many waves as nodes,
+    whatever tells these apart, the functions are its eigenvectors up to rounding. Of steps they end when functions that
+    were found on half of them get no smoother on the other half; what was found there is then part of the standard
+    error.
 
     >>> ring = Transitions([(k, (k + 1) % 12) for k in range(12)], features=np.arange(12.0)[:, None])
     >>> graph_modes(ring, 3).eigenvalues.round(6)
@@ -70,45 +76,50 @@ def graph_modes(
     if data.rank is not None and n > data.rank:
         raise ValueError(f"n must be at most the number of nodes with edges, {data.rank}; got {n}")
     solver, state = solver or Galerkin(), state or start(n, seed)
-    counts = _counts(solver, n, data)[:steps]
-    before, number = np.asarray(state.solver), max(int(state.step), 1)
+    counts, sign = _counts(solver, n, data)[:steps], 1 if which == "smallest" else -1
+    # Rounds of a whole graph know nothing of each other; those of steps are done again, to compare them.
+    done = int(state.step)
+    number, best = (done if done and isinstance(data, WholeGraph) else 1), None
     with deferred_interrupt() as interrupt:
         while True:
-            began, again = time.perf_counter(), number == int(state.step)
-            found = _round(data, n, counts[number - 1], which, seed, progress)
-            stopped = _why_stop(found, before, data, tolerance, number == len(counts))
-            state = _after(state, before, number)
-            seconds += 0.0 if again else time.perf_counter() - began
+            began = time.perf_counter()
+            found = _round(data, n, counts[number - 1], number, sign, seed, progress)
+            best = found if best is None or found.score < best.score else best
+            stopped = _why_stop(found, best, data, tolerance, number == len(counts))
+            state = _after(state, number)
+            seconds += time.perf_counter() - began if number > done else 0.0
             moment = Moment(number, len(counts), seconds, 0.0, found.metrics(), state)
-            for callback in () if again else callbacks:
+            for callback in callbacks if number > done else ():
                 callback(moment)
             if stopped:
-                return found.modes(source, which, number, seed, stopped)
+                return best.modes(source, which, number, seed, stopped)
             if interrupt.requested:
                 raise InterruptedRun(f"stopped at round {number} of {len(counts)}", moment)
-            before, number = found.values, number + 1
+            number += 1
 
 
 def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
-    """How many waves each round has."""
+    """How many waves each round has: few at first of steps, where many find functions that are not there."""
     counts = [solver.count(0, n, MOST)]
     while (count := solver.count(len(counts), n, MOST)) > counts[-1]:
         counts.append(count)
     if isinstance(data, AllSteps):
         most = max(4 * n, len(data.before) // STEPS_PER_WAVE)
-        counts = [min(count, most) for count in counts]
+        fewer = [counts[0] // 2**halved for halved in range(1, 6)]
+        counts = [max(4 * n, min(count, most)) for count in (*fewer, *counts)]
     return sorted(set(counts))
 
 
-def _after(state: RunState, before: Float[np.ndarray, " n"], number: int) -> RunState:
-    """What a round began with, so that it can be done again."""
+def _after(state: RunState, number: int) -> RunState:
     with counting_in("float64"):
-        return state._replace(solver=jnp.asarray(before), step=jnp.asarray(number, jnp.int32))
+        return state._replace(step=jnp.asarray(number, jnp.int32))
 
 
 class Found(NamedTuple):
     """Waves, the best combinations of them, and how good those are."""
 
+    number: int
+    """Of the round."""
     waves: RandomWaves
     coefficients: Float[np.ndarray, "f n"]
     values: Float[np.ndarray, " n"]
@@ -116,6 +127,8 @@ class Found(NamedTuple):
     residuals: Float[np.ndarray, " n"]
     rank: int
     """Directions that could be told apart."""
+    score: float
+    """What rounds are compared by: less is better."""
 
     def metrics(self) -> dict[str, Any]:
         """What is written down of a round."""
@@ -126,48 +139,71 @@ class Found(NamedTuple):
             "waves": len(self.coefficients) - 1,
         }
 
-    def modes(self, source: Source, which: Which, number: int, seed: int, stopped: str) -> Modes:
+    def modes(self, source: Source, which: Which, rounds: int, seed: int, stopped: str) -> Modes:
         """The functions as a network."""
         return Modes(
             self.waves.network(), self.coefficients, self.values, self.errors, self.residuals, source.shape, which,
-            number, seed, "float64", None, stopped,
+            rounds, seed, "float64", None, stopped,
         )  # fmt: skip
 
 
-def _round(data: WholeGraph | AllSteps, n: int, count: int, which: Which, seed: int, progress: bool) -> Found:
-    sign = 1 if which == "smallest" else -1
-    waves = graph_waves(data.rows, data.changes(seed), count, seed)
-    values, coefficients, rank = _lowest(data.moments(_with_constant(waves), progress), n, sign, data.rank)
+def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: int, seed: int, progress: bool) -> Found:
+    waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
+    functions = _with_constant(waves)
+    if isinstance(data, WholeGraph):
+        values, coefficients, rank = _lowest(data.moments(functions, progress), n, sign, data.rank)
+        elsewhere = values
+    else:
+        first, second = data.halves(functions, progress)
+        both = Moments(*(a + b for a, b in zip(first, second, strict=True)))
+        values, coefficients, rank = _lowest(both, n, sign, None)
+        elsewhere = _held_out(first, second, n, sign)
     highest, lowest = _extremes(_combined(waves, coefficients), data.rows)
     coefficients = coefficients * np.where(highest < -lowest, -1.0, 1.0)
     errors, residuals = data.errors(_combined(waves, coefficients), values)
-    return Found(waves, coefficients, values, errors, residuals, rank)
+    score = float(np.nansum(residuals)) if isinstance(data, WholeGraph) else float(sign * elsewhere.sum())
+    return Found(number, waves, coefficients, values, np.hypot(errors, elsewhere - values), residuals, rank, score)
 
 
-def _why_stop(
-    found: Found, before: Float[np.ndarray, " n"], data: WholeGraph | AllSteps, tolerance: float | None, last: bool
-) -> str:
-    scale = max(np.abs(found.values).max(), np.finfo(float).tiny)
-    if (found.residuals <= (RELATIVE * scale if tolerance is None else tolerance)).all():
-        return TOLERANCE
-    if found.rank == data.rank or (data.rank is None and found.rank < FULL * len(found.coefficients)):
+def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.ndarray, " n"]:
+    """The values of what was found on one half of the steps, on the other."""
+    _, coefficients, _ = _lowest(first, n, sign, None)
+    sigma, pi = (coefficients.T @ part @ coefficients for part in second)
+    try:
+        return sign * scipy.linalg.eigvalsh(sign * pi, sigma)
+    except np.linalg.LinAlgError:  # they are not even independent there
+        return np.full(n, sign * np.inf)
+
+
+def _why_stop(found: Found, best: Found, data: WholeGraph | AllSteps, tolerance: float | None, last: bool) -> str:
+    if isinstance(data, WholeGraph):
+        enough = found.residuals <= (RELATIVE * data.size if tolerance is None else tolerance)
+        if enough.all():
+            return TOLERANCE
+        if found.rank == data.rank:
+            return SPANNED
+    elif found.number - best.number >= PATIENCE:
+        return HELD_OUT
+    elif found.rank < FULL * len(found.coefficients) and found is best:
         return SPANNED
-    if data.rank is None and (np.abs(before - found.values) <= SAME * scale).all():
-        return FELL
     return STEPS if last else ""
 
 
 def graph_waves(
-    rows: Float[np.ndarray, "nodes d"], changes: Float[np.ndarray, "e d"], count: int, seed: int
+    rows: Float[np.ndarray, "nodes d"], changes: Float[np.ndarray, "e d"], count: int, seed: int, all_apart: bool = True
 ) -> RandomWaves:
     """Waves from those that hardly change over all nodes to those that change sign from one to the next.
 
-    Half of them have any length in between, as smooth functions want it; half have any wave vector, as walls do.
+    The next is that along an edge or, to tell `all_apart`, the nearest node, if that is closer. Half of the waves have
+    any length in between, as smooth functions want it; half have any wave vector, as walls do.
     """
     rng, columns = np.random.default_rng(seed), rows.shape[1]
     centre, scale = rows.mean(0), np.array([_typical(c, r) for c, r in zip(changes.T, rows.T, strict=True)])
     moved = np.linalg.norm(changes / scale, axis=1)
-    fastest = np.pi / max(np.median(moved[moved > 0]) if (moved > 0).any() else 1.0, 1e-12)
+    closest = float(np.median(moved[moved > 0])) if (moved > 0).any() else 1.0
+    if all_apart:
+        closest = min(closest, _apart(rows / scale, rng))
+    fastest = np.pi / max(closest, 1e-12)
     extent = max((rows / scale).std(0).max(), 1.0)
     directions = rng.normal(size=(columns, count))
     directions /= np.linalg.norm(directions, axis=0)
@@ -178,6 +214,15 @@ def graph_waves(
     # The network that will evaluate them holds its numbers in float32.
     weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
     return RandomWaves(centre, scale, weights, phases)
+
+
+def _apart(rows: Float[np.ndarray, "nodes d"], rng: np.random.Generator) -> float:
+    """How far rows are from the nearest one that differs."""
+    distinct = np.unique(rows, axis=0)
+    if len(distinct) < 2:
+        return np.inf
+    some = distinct[rng.permutation(len(distinct))[:APART]]
+    return float(np.median(KDTree(distinct).query(some, k=2)[0][:, 1]))
 
 
 def _typical(changes: Float[np.ndarray, " e"], column: Float[np.ndarray, " nodes"]) -> float:
@@ -205,8 +250,8 @@ def _lowest(
     rank = int(kept.sum())
     if rank < n:
         raise SingularMomentsError(
-            f"n = {n} functions cannot be told apart: the features of the nodes differ in {rank} ways; ask for fewer "
-            "modes, or give features that tell the nodes apart"
+            f"n = {n} functions cannot be told apart, only {rank} can be: ask for fewer modes, or give features that "
+            "tell the nodes apart"
         )
     whitening = axes[:, kept] / np.sqrt(variances[kept])
     matrix = whitening.T @ moments.pi @ whitening

@@ -75,7 +75,7 @@ def kernel_modes(
     source, sign = _as_source(operator, source), 1.0 if which == "largest" else -1.0
     rows = _rows_of(source, n)
     signed = sign * operator
-    some = some_points(source, rows, seed, 0, max(LOOKED_AT, 4 * n))
+    some = some_points(source, rows, seed, 0, max(LOOKED_AT, 4 * 2 ** (n - 1).bit_length()))
     operator.check(Points(jnp.asarray(some.x[:64], float), jnp.ones(len(some.x[:64]))))
     waves = _chosen_waves(signed, some, n, which, seed)
     if rows is not None and len(rows) <= ALL_PAIRS:

@@ -2,12 +2,20 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.batch import Pairs, pairs_of
 from eigenax.sources.base import Source, as_real
+
+
+class Exact:
+    """The observations as they were given, in float64; equal to nothing but itself."""
+
+    def __init__(self, before: Any, after: Any):
+        self.before, self.after = np.asarray(before, np.float64), np.asarray(after, np.float64)
 
 
 class Steps(Source):
@@ -23,6 +31,7 @@ class Steps(Source):
 
     before: Float[Array, "steps ..."]
     after: Float[Array, "steps ..."]
+    exact: Exact = eqx.field(static=True)
     draws = Pairs
 
     def __init__(self, observations: Any, next_observations: Any):
@@ -34,13 +43,14 @@ class Steps(Source):
                 "observations and next_observations must be arrays (steps, features…) of one shape, with one step at "
                 f"least; got {shapes[0]} and {shapes[1]}. One number a step is observations[:, None]"
             )
+        self.exact = Exact(observations, next_observations)
         if bool((self.before == self.after).all()):
             raise ValueError("next_observations are the observations themselves: nothing moves")
 
     @classmethod
     def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Steps":
         """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
-        episodes = random_episodes(env, steps, seed)
+        episodes = random_episodes(env, _at_least_one(steps), seed)
         columns = [one.reshape(len(one), -1) if one.ndim < 3 else one for one in episodes]
         return cls(*(np.concatenate(parts) for parts in zip(*((c[:-1], c[1:]) for c in columns), strict=True)))
 
@@ -53,6 +63,12 @@ class Steps(Source):
         """So many steps, all of weight one."""
         index = jax.random.randint(key, (size,), 0, len(self.before))
         return pairs_of(self.before[index], self.after[index])
+
+
+def _at_least_one(steps: int) -> int:
+    if steps < 1:
+        raise ValueError(f"steps must be a whole number of at least 1; got {steps}")
+    return steps
 
 
 def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:

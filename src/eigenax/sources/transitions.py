@@ -18,6 +18,13 @@ LENGTH = 3
 """Nodes of a walk: the one in the middle knows two of its neighbours, and residuals need as many."""
 
 
+class Exact:
+    """The features and the matrix of weights as they were given, in float64; equal to nothing but itself."""
+
+    def __init__(self, features: Any, matrix: scipy.sparse.csr_array):
+        self.features, self.matrix = np.asarray(features, np.float64), matrix
+
+
 class Transitions(Source):
     """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each.
 
@@ -38,9 +45,8 @@ class Transitions(Source):
     first: Int[Array, " entries"]
     """Row of each entry of the matrix of weights, row by row."""
     second: Int[Array, " entries"]
-    edge_weights: Float[Array, " entries"]
     pair_weights: Float[Array, " entries"]
-    """The same, over how often an entry is drawn."""
+    """The matrix of weights, over how often an entry is drawn."""
     node_weights: Float[Array, " nodes"]
     """What a node counts, over how often it is drawn: edges lend it to their ends."""
     rows: Int[Array, " nodes_and_one"]
@@ -48,6 +54,7 @@ class Transitions(Source):
     nodes: int = eqx.field(static=True)
     """How many nodes have edges."""
     measure: str = eqx.field(static=True)
+    exact: Exact = eqx.field(static=True)
     draws = Pairs
 
     def __init__(
@@ -75,7 +82,7 @@ class Transitions(Source):
         # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
         count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
         total = self.nodes if measure == "nodes" else matrix.sum()
-        self.measure, self.edge_weights = measure, jnp.asarray(matrix.data, float)
+        self.measure, self.exact = measure, Exact(features, matrix)
         self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
         self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
 
@@ -83,11 +90,6 @@ class Transitions(Source):
     def shape(self) -> tuple[int, ...]:
         """The shape of one node's features."""
         return self.features.shape[1:]
-
-    def matrix(self) -> scipy.sparse.csr_array:
-        """The symmetric matrix of weights, in float64."""
-        parts = (np.asarray(self.edge_weights, np.float64), np.asarray(self.second), np.asarray(self.rows))
-        return scipy.sparse.csr_array(parts, (len(self.features), len(self.features)))
 
     def whole(self) -> Pairs:
         """Every node and every edge, in both directions."""

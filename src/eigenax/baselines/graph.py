@@ -8,7 +8,7 @@ import scipy.sparse
 from jaxtyping import Float, Int
 from scipy.sparse.linalg import eigsh, lobpcg
 
-from eigenax.sources.transitions import adjacency
+from eigenax.sources.transitions import adjacency, laplacian_of
 
 DENSE = 3000
 """Nodes up to which a dense decomposition is the quickest."""
@@ -35,9 +35,7 @@ class ExactModes(NamedTuple):
 
 def graph_of(matrix: scipy.sparse.csr_array, measure: str = "nodes") -> Graph:
     """D − A with all nodes that have edges counting alike, or by their degrees, as `Transitions` has it."""
-    degrees = matrix.sum(1)
-    counts = (degrees > 0).astype(float) if measure == "nodes" else degrees
-    return Graph(scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix), counts)
+    return Graph(*laplacian_of(matrix, measure))
 
 
 def graph_of_edges(edges: Int[np.ndarray, "edges 2"], nodes: int) -> Graph:

@@ -4,15 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse
-import scipy.sparse.linalg
 from jaxtyping import Float
 
+from eigenax.baselines.graph import exact_modes, graph_of
 from eigenax.galerkin.embedding import Edges, neighbour_graph, rbf_graph, squared_distances
 
-DENSE, PIECE, ZERO = 3000, 4096, 1e-10
-"""Nodes up to which matrices are dense, points that are held at once, and eigenvalues that are zero up to rounding."""
+PIECE, ZERO = 4096, 1e-10
+"""Points that are held at once, and eigenvalues that are zero up to rounding."""
 
 
 class Decomposition(NamedTuple):
@@ -29,27 +27,17 @@ def decomposed(edges: Edges, n: int) -> Decomposition:
     >>> np.sign(decomposed(pair_of_pairs, 1).vectors[:, 0] * decomposed(pair_of_pairs, 1).vectors[0, 0])
     array([ 1.,  1., -1., -1.])
     """
-    degrees = edges.sum(1)
-    root = 1 / np.sqrt(degrees)
-    scaled = scipy.sparse.diags_array(root) @ edges @ scipy.sparse.diags_array(root)
-    if len(degrees) <= max(DENSE, 3 * n):
-        laplacian = np.eye(len(root)) - scaled.toarray()
-        values, vectors = scipy.linalg.eigh(laplacian, subset_by_index=(0, n))
-    else:
-        laplacian = scipy.sparse.csc_array(scipy.sparse.eye_array(len(root)) - scaled)
-        start = np.random.default_rng(0).normal(size=len(root))
-        values, vectors = scipy.sparse.linalg.eigsh(laplacian, n + 1, sigma=-1e-5, which="LM", v0=start)
-    order = np.argsort(values)
-    values, vectors = values[order], _constant_first(values[order], vectors[:, order], np.sqrt(degrees))
-    return Decomposition(values[1:], root[:, None] * vectors[:, 1:] * np.sqrt(degrees.sum()))
+    found, degrees = exact_modes(graph_of(edges, "degrees"), n + 1), edges.sum(1)
+    vectors = _constant_first(found.values[: n + 1], found.vectors[:, : n + 1], degrees / degrees.sum())
+    return Decomposition(found.values[1 : n + 1], vectors[:, 1:])
 
 
 def _constant_first(
-    values: Float[np.ndarray, " m"], vectors: Float[np.ndarray, "N m"], constant: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, " m"], vectors: Float[np.ndarray, "N m"], shares: Float[np.ndarray, " N"]
 ) -> Float[np.ndarray, "N m"]:
     """Eigenvectors of zero turned so that the first is the constant: a graph in several parts has any of them."""
     zeros = int(max(1, (values < ZERO).sum()))
-    parts = vectors[:, :zeros].T @ constant
+    parts = vectors[:, :zeros].T @ shares  # the constant's, in the inner product in which they are orthonormal
     turn = np.linalg.qr(np.concatenate([parts[:, None], np.eye(zeros)], 1))[0]
     return np.concatenate([vectors[:, :zeros] @ turn, vectors[:, zeros:]], 1)
 

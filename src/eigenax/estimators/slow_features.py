@@ -1,30 +1,26 @@
 """Deep slow feature analysis with the interface of scikit-learn."""
 
-from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenax import serialisation
 from eigenax.assemble import solve
 from eigenax.checks import whole
-from eigenax.errors import RunError, SingularMomentsError
+from eigenax.errors import SingularMomentsError
+from eigenax.estimators.saved import Saved
 from eigenax.evaluation.features import features_of
 from eigenax.galerkin.series import slow_waves
 from eigenax.modes import Modes
 from eigenax.networks.base import WithConstant
 from eigenax.operators.slowness import Slowness
 from eigenax.sources.clips import Clips, episodes_of
-from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
-FORMAT = "eigenax-slow-features-3"
 REMEMBERED = 2**14
 """Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
 
@@ -32,7 +28,7 @@ REMEMBERED = 2**14
 Me = TypeVar("Me", bound="SlowFeatureAnalysis")
 
 
-class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved):
     """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
 
     `fit` takes an array (time, …) or a list of such episodes. Rows of numbers, (time, d), are taken one by one by a
@@ -48,9 +44,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     True
     """
 
-    feature_names_in_: np.ndarray
+    _format: ClassVar[str] = "eigenax-slow-features-3"
+    _holds: ClassVar[str] = "slow features"
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
-    """What was counted when fitting, and is saved with it."""
 
     def __init__(
         self,
@@ -75,8 +71,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Learn from an array (time, …) or a list of episodes; pairs of rows never cross the end of an episode."""
         episodes = self._checked(X, reset=True)
         self._learned(episodes, self.network)
-        self._memory: list[np.ndarray] = []
-        self._seen = 0
+        self._forget()
         self._remember(episodes)
         return self
 
@@ -88,7 +83,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         first = not hasattr(self, "modes_")
         episodes = self._checked(X, reset=first)
         if first:
-            self._memory, self._seen = [], 0
+            self._forget()
         trains = self.network is not None or episodes[0].ndim > 2
         self._learned([*episodes, *self._memory], self.network if first or not trains else self.modes_.network)
         self._remember(episodes)
@@ -113,8 +108,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 raise ValueError(f"n_components = {n} is too many: {error}") from error
         else:
             self.modes_ = self._trained(episodes, network, n, seed)
-        self.delta_values_ = self.modes_.eigenvalues
-        self._n_features_out = n
+        self._told()
         return self
 
     def _trained(self, episodes: list[np.ndarray], network: Any, n: int, seed: int) -> Modes:
@@ -190,53 +184,13 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 elif (place := int(rng.integers(self._seen))) < most:
                     self._memory[place] = clip
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write what was learned to one file, without pickle; `load` reads it back to the same features.
+    def _told(self) -> None:
+        self.delta_values_ = self.modes_.eigenvalues
+        self._n_features_out = self.modes_.n
 
-        What `partial_fit` remembers of earlier rows is not in it.
-        """
-        check_is_fitted(self)
-        arrays: dict[str, np.ndarray] = {"delta_values_": self.delta_values_}
-        parameters = {name: getattr(value, "item", lambda v=value: v)() for name, value in self.get_params().items()}
-        names = getattr(self, "feature_names_in_", None)
-        try:
-            metadata = {
-                "format": FORMAT,
-                "parameters": {
-                    name: serialisation.encode(value, arrays, f"parameter {name}") for name, value in parameters.items()
-                },
-                **{name: getattr(self, name) for name in self._counts},
-                "feature_names_in_": None if names is None else names.tolist(),
-                "modes": serialisation.encode(self.modes_, arrays),
-            }
-            content = pack_tensors(arrays, metadata)
-        except TypeError as error:
-            raise TypeError(
-                f"only networks of eigenax and random_state=None or a number can be saved: {error}"
-            ) from error
-        write_atomically(Path(path), content)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Any:
-        """An estimator from a file that `save` wrote."""
-        if not Path(path).is_file():
-            raise RunError(f"there is no file {path}")
-        arrays, metadata = read_tensors(Path(path))
-        if metadata.get("format") != FORMAT:
-            raise RunError(f"{path} does not hold slow features")
-        parameters = metadata["parameters"]
-        if parameters.keys() != cls().get_params().keys():
-            raise RunError(f"{path} was not saved by {cls.__name__} but by another estimator")
-        loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters.items()})
-        loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
-        loaded.delta_values_ = arrays["delta_values_"]
-        for name in cls._counts:
-            setattr(loaded, name, metadata[name])
-        if metadata["feature_names_in_"] is not None:
-            loaded.feature_names_in_ = np.array(metadata["feature_names_in_"], object)
-        loaded._n_features_out = loaded.modes_.n
-        loaded._memory, loaded._seen = [], 0
-        return loaded
+    def _forget(self) -> None:
+        self._memory: list[np.ndarray] = []
+        self._seen = 0
 
 
 def _check_rows(rows: np.ndarray) -> None:

@@ -2,27 +2,23 @@
 
 import numbers
 import warnings
-from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse
 from jaxtyping import Float
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from eigenax import serialisation
 from eigenax.checks import check_choice, whole
-from eigenax.errors import RunError, SingularMomentsError
+from eigenax.errors import SingularMomentsError
+from eigenax.estimators.saved import Saved
 from eigenax.evaluation.features import features_of
 from eigenax.galerkin.embedding import Edges, Graph, neighbour_graph, rbf_graph, spectral_cells
 from eigenax.modes import Modes
-from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
-FORMAT = "eigenax-spectral-embedding-1"
 LOOKED_AT, REMEMBERED = 3000, 2**14
 """Rows on whose graph the shape of cells is chosen, and rows of earlier chunks that `partial_fit` keeps."""
 DENSE = 2**14
@@ -41,7 +37,7 @@ class Eigengap(NamedTuple):
     size: float
 
 
-class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved):
     """The smoothest functions on a graph of rows, (D − A) v = λ D v from the smallest λ, without the constant.
 
     They are found as functions of the features: `transform` takes rows never seen, and costs the same for each of them.
@@ -59,7 +55,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     """
 
     n_features_in_: int
-    feature_names_in_: np.ndarray
+    _format: ClassVar[str] = "eigenax-spectral-embedding-1"
+    _holds: ClassVar[str] = "a spectral embedding"
 
     def __init__(
         self,
@@ -201,46 +198,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             kept[places[places < REMEMBERED]] = late[places < REMEMBERED]
         self._memory, self._seen = kept, self._seen + len(rows)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write what was learned to one file, without pickle; `load` reads it back to the same functions.
-
-        `embedding_`, and what `partial_fit` remembers of earlier rows, are not in it.
-        """
-        check_is_fitted(self)
-        arrays: dict[str, np.ndarray] = {}
-        parameters = {name: getattr(value, "item", lambda v=value: v)() for name, value in self.get_params().items()}
-        names = getattr(self, "feature_names_in_", None)
-        try:
-            metadata = {
-                "format": FORMAT,
-                "parameters": {
-                    name: serialisation.encode(value, arrays, f"parameter {name}") for name, value in parameters.items()
-                },
-                "n_features_in_": self.n_features_in_,
-                "feature_names_in_": None if names is None else names.tolist(),
-                "modes": serialisation.encode(self.modes_, arrays),
-            }
-        except TypeError as error:
-            raise TypeError(f"only random_state=None or a number can be saved: {error}") from error
-        write_atomically(Path(path), pack_tensors(arrays, metadata))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Any:
-        """An estimator from a file that `save` wrote."""
-        if not Path(path).is_file():
-            raise RunError(f"there is no file {path}")
-        arrays, metadata = read_tensors(Path(path))
-        if metadata.get("format") != FORMAT:
-            raise RunError(f"{path} does not hold a spectral embedding")
-        parameters = metadata["parameters"]
-        loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters.items()})
-        loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
-        loaded.n_features_in_ = metadata["n_features_in_"]
-        if metadata["feature_names_in_"] is not None:
-            loaded.feature_names_in_ = np.array(metadata["feature_names_in_"], object)
-        loaded._memory, loaded._seen = np.zeros((0, loaded.n_features_in_)), 0
-        loaded._told()
-        return loaded
+    def _forget(self) -> None:
+        self._memory, self._seen = np.zeros((0, self.n_features_in_)), 0
 
 
 def _symmetric(edges: Any, count: int) -> Edges:

@@ -21,7 +21,7 @@ def blocks_within(values: Float[np.ndarray, " m"], within: float) -> list[slice]
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
     """
     scale = np.abs(values).max()
-    apart = np.diff(values) > np.maximum(within * np.abs(values[1:]), 1e-9 * scale)
+    apart = np.abs(np.diff(values)) > np.maximum(within * np.abs(values[1:]), 1e-9 * scale)
     edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(values)]
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
 

@@ -75,11 +75,11 @@ class Digits(Experiment):
         of_seen = decomposed(neighbour_graph(rows[seen], self.neighbors), self.n + MORE).eigenvalues
         same = self._nystrom(landmarks_within(size, rows[seen], self.n, self.seed))
         everything = self._nystrom(rows[seen])
-        errors = relative_errors(fitted.eigenvalues_, of_seen[: self.n])
+        errors, held_out = relative_errors(fitted.eigenvalues_, of_seen[: self.n]), fitted.transform(rows[new])
         result = {
             "steps": 0,
             "stopped": fitted.modes_.stopped,
-            **_score("", fitted.transform(rows[new]), exact, new),
+            **_score("", held_out, exact, new),
             **_score("nystrom_", same(rows[new]), exact, new),
             **_score("nystrom_all_", everything(rows[new]), exact, new),
             "model_bytes": size,
@@ -97,7 +97,7 @@ class Digits(Experiment):
         spectra = {"images learned from": of_seen, "all images": exact.eigenvalues}
         embedded = {
             "learned from": (fitted.embedding_, labels[seen]),
-            "held out": (fitted.transform(rows[new]), labels[new]),
+            "held out": (held_out, labels[new]),
         }
         figures = {
             "embedding": draw_embedding(embedded),

@@ -47,8 +47,9 @@ class GridWorld(Experiment):
         super().check()
         if self.transitions < 0:
             raise ValueError(f"--transitions must be at least 0; got {self.transitions}")
-        cells = len(read_map(self.map).cells)
-        if not len(read_map(self.map).edges()):
+        grid = read_map(self.map)
+        cells = len(grid.cells)
+        if not len(grid.edges()):
             raise ValueError(f"--map has {cells} free cells and no two side by side: there is nowhere to go")
         if self.n > cells:
             raise ValueError(f"--n must be at most the number of free cells, {cells}; got {self.n}")

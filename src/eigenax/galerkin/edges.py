@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from eigenax.core.ritz import distance_to_exact
 from eigenax.sources.steps import Steps
-from eigenax.sources.transitions import Transitions
+from eigenax.sources.transitions import Transitions, laplacian_of
 from eigenax.training.progress import progress_track
 
 PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
@@ -29,11 +29,9 @@ class WholeGraph:
     """All nodes and edges of a graph, in float64."""
 
     def __init__(self, source: Transitions):
-        self.rows, matrix = source.exact.features, source.exact.matrix
-        degrees = matrix.sum(1)
-        counts = degrees if source.measure == "degrees" else (np.diff(matrix.indptr) > 0).astype(float)
-        self.laplacian = scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix) / counts.sum()
-        self.counts = counts / counts.sum()
+        self.rows = source.exact.features
+        laplacian, counts = laplacian_of(source.exact.matrix, source.measure)
+        self.laplacian, self.counts = laplacian / counts.sum(), counts / counts.sum()
         self.rank: int | None = source.nodes
         counted = self.counts > 0
         self.size = float((self.laplacian.diagonal()[counted] / self.counts[counted]).max())
@@ -50,14 +48,14 @@ class WholeGraph:
         """Of functions of all nodes."""
         sums: list[np.ndarray] = []
         for nodes, laplacian in self._pieces(progress):
-            u, lu = functions(self.rows[nodes]), _of_neighbours(laplacian, functions, self.rows)
+            u, lu = functions(self.rows[nodes]), of_neighbours(laplacian, functions, self.rows)
             parts = u.T @ (self.counts[nodes, None] * u), u.T @ lu
             sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
         return Moments(sums[0], (sums[1] + sums[1].T) / 2)
 
     def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
         """How far values are from exact ones, and residual norms ‖(L − λ) v‖."""
-        v = np.concatenate([functions(self.rows[nodes]) for nodes, _ in self._pieces(False)])
+        v = np.concatenate(list(in_pieces(functions, self.rows)))
         counted = self.counts > 0
         rest = (self.laplacian @ v)[counted] / self.counts[counted, None] - values * v[counted]
         residuals = np.sqrt(self.counts[counted] @ rest**2)
@@ -114,8 +112,15 @@ class AllSteps:
             yield self.before[start : start + size], self.after[start : start + size]
 
 
-def _of_neighbours(laplacian: scipy.sparse.csr_array, functions: Functions, rows: np.ndarray) -> np.ndarray:
-    """L u at some nodes: u is wanted at those and their neighbours only."""
-    touched, places = np.unique(laplacian.indices, return_inverse=True)
-    shape = (len(laplacian.indptr) - 1, len(touched))
-    return scipy.sparse.csr_array((laplacian.data, places, laplacian.indptr), shape) @ functions(rows[touched])
+def of_neighbours(
+    matrix: scipy.sparse.csr_array, functions: Functions, rows: Float[np.ndarray, "nodes d"]
+) -> Float[np.ndarray, "p f"]:
+    """A u for some rows of a matrix A: u is wanted at the nodes that those touch only."""
+    touched, places = np.unique(matrix.indices, return_inverse=True)
+    shape = (len(matrix.indptr) - 1, len(touched))
+    return scipy.sparse.csr_array((matrix.data, places, matrix.indptr), shape) @ functions(rows[touched])
+
+
+def in_pieces(functions: Functions, rows: Float[np.ndarray, "nodes d"]) -> Iterator[Float[np.ndarray, "p f"]]:
+    """Functions of all rows, a few at a time."""
+    return (functions(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE))

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
+from eigenax.galerkin.edges import of_neighbours
 from eigenax.galerkin.random_waves import Moments, Whitened
 from eigenax.modes import Modes
 from eigenax.training.progress import progress_track
@@ -151,10 +152,7 @@ class Graph(NamedTuple):
         step = count if count <= room else max(1, room // (1 + degree))
         for start in range(0, count, step):
             part = slice(start, min(count, start + step))
-            here = self.edges[part]
-            touched, places = np.unique(here.indices, return_inverse=True)
-            here = scipy.sparse.csr_array((here.data, places, here.indptr), (here.shape[0], len(touched)))
-            yield part, cells.of_rows(self.rows[part]), here @ cells.of_rows(self.rows[touched])
+            yield part, cells.of_rows(self.rows[part]), of_neighbours(self.edges[part], cells.of_rows, self.rows)
 
     def among(self, nodes: Int[np.ndarray, " p"]) -> "Graph":
         """Some of the nodes, with the edges between them and, where these are few, the ways through one of the others.

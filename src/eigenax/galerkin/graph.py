@@ -13,11 +13,10 @@ from scipy.spatial import KDTree
 
 from eigenax.core.precision import counting_in
 from eigenax.errors import InterruptedRun, SingularMomentsError
-from eigenax.galerkin.edges import PIECE, AllSteps, Functions, Moments, WholeGraph
-from eigenax.galerkin.random_waves import RandomWaves
+from eigenax.galerkin.edges import AllSteps, Moments, WholeGraph, in_pieces
+from eigenax.galerkin.random_waves import RandomWaves, signs_of
 from eigenax.modes import Modes, Which
 from eigenax.solvers.galerkin import Galerkin
-from eigenax.sources.base import Source
 from eigenax.sources.steps import Steps
 from eigenax.sources.transitions import Transitions
 from eigenax.training.interrupt import deferred_interrupt
@@ -92,7 +91,7 @@ def graph_modes(
             for callback in callbacks if number > done else ():
                 callback(moment)
             if stopped:
-                return best.modes(source, which, number, seed, stopped)
+                return best.modes(data, which, number, seed, stopped)
             if interrupt.requested:
                 raise InterruptedRun(f"stopped at round {number} of {len(counts)}", moment)
             number += 1
@@ -139,17 +138,18 @@ class Found(NamedTuple):
             "waves": len(self.coefficients) - 1,
         }
 
-    def modes(self, source: Source, which: Which, rounds: int, seed: int, stopped: str) -> Modes:
+    def modes(self, data: WholeGraph | AllSteps, which: Which, rounds: int, seed: int, stopped: str) -> Modes:
         """The functions as a network."""
+        signs = signs_of(in_pieces(lambda rows: self.waves.combined(rows, self.coefficients), data.rows))
         return Modes(
-            self.waves.network(), self.coefficients, self.values, self.errors, self.residuals, source.shape, which,
-            rounds, seed, "float64", None, stopped,
+            self.waves.network(), self.coefficients * signs, self.values, self.errors, self.residuals,
+            data.rows.shape[1:], which, rounds, seed, "float64", None, stopped,
         )  # fmt: skip
 
 
 def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: int, seed: int, progress: bool) -> Found:
     waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
-    functions = _with_constant(waves)
+    functions = waves.with_constant
     if isinstance(data, WholeGraph):
         values, coefficients, rank = _lowest(data.moments(functions, progress), n, sign, data.rank)
         elsewhere = values
@@ -158,9 +158,7 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
         both = Moments(*(a + b for a, b in zip(first, second, strict=True)))
         values, coefficients, rank = _lowest(both, n, sign, None)
         elsewhere = _held_out(first, second, n, sign)
-    highest, lowest = _extremes(_combined(waves, coefficients), data.rows)
-    coefficients = coefficients * np.where(highest < -lowest, -1.0, 1.0)
-    errors, residuals = data.errors(_combined(waves, coefficients), values)
+    errors, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
     score = float(np.nansum(residuals)) if isinstance(data, WholeGraph) else float(sign * elsewhere.sum())
     return Found(number, waves, coefficients, values, np.hypot(errors, elsewhere - values), residuals, rank, score)
 
@@ -211,9 +209,7 @@ def graph_waves(
     anywhere = rng.uniform(-fastest, fastest, (columns, count)) * min(1.0, np.sqrt(2 / columns))
     weights = np.where(np.arange(count) % 2 == 0, speeds * directions, anywhere)
     phases = rng.uniform(-np.pi, np.pi, count)
-    # The network that will evaluate them holds its numbers in float32.
-    weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
-    return RandomWaves(centre, scale, weights, phases)
+    return RandomWaves.kept(centre, scale, weights, phases)
 
 
 def _apart(rows: Float[np.ndarray, "nodes d"], rng: np.random.Generator) -> float:
@@ -229,14 +225,6 @@ def _typical(changes: Float[np.ndarray, " e"], column: Float[np.ndarray, " nodes
     """How much a column changes where it does; its scatter where no edge changes it."""
     moved = np.abs(changes[changes != 0])
     return float(np.median(moved)) if len(moved) else float(column.std()) or 1.0
-
-
-def _with_constant(waves: RandomWaves) -> Functions:
-    return lambda rows: np.concatenate([waves(rows), np.ones((len(rows), 1))], 1)
-
-
-def _combined(waves: RandomWaves, coefficients: Float[np.ndarray, "f n"]) -> Functions:
-    return lambda rows: waves(rows) @ coefficients[:-1] + coefficients[-1]
 
 
 def _lowest(
@@ -257,9 +245,3 @@ def _lowest(
     matrix = whitening.T @ moments.pi @ whitening
     values, vectors = scipy.linalg.eigh(sign * (matrix + matrix.T) / 2, subset_by_index=(0, n - 1))
     return sign * values, whitening @ vectors, rank
-
-
-def _extremes(functions: Functions, rows: Float[np.ndarray, "nodes d"]) -> tuple[np.ndarray, np.ndarray]:
-    """The largest and the smallest value of each function."""
-    pieces: Sequence[np.ndarray] = [functions(rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
-    return np.max([v.max(0) for v in pieces], axis=0), np.min([v.min(0) for v in pieces], axis=0)

@@ -14,7 +14,7 @@ from eigenax.core.batch import Points
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.core.ritz import combine, distance_to_exact
 from eigenax.galerkin.quadrature import Quadrature, some_points
-from eigenax.galerkin.random_waves import RandomWaves, random_waves
+from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
 from eigenax.modes import Modes, Which
 from eigenax.operators.base import Operator
 from eigenax.operators.kernel import Kernel, check_finite, check_gram
@@ -80,14 +80,13 @@ def kernel_modes(
     waves = _chosen_waves(signed, some, n, which, seed)
     if rows is not None and len(rows) <= ALL_PAIRS:
         every = Quadrature(rows, np.full(len(rows), 1 / len(rows)))
-        found, scatter = _within(signed, every, _functions(waves, every.x), n, progress), 0.0
+        found, scatter = _within(signed, every, waves.with_constant(every.x), n, progress), 0.0
     else:
         found, scatter = _repeated(signed, source, rows, waves, n, seed, progress)
     values, residuals, coefficients = found
     missing = np.minimum(distance_to_exact(values, residuals), residuals)
     errors = np.maximum(np.hypot(scatter, missing), ROUNDING * np.abs(values).max())
-    v = _functions(waves, some.x) @ coefficients
-    signs = np.where(v.max(0) < -v.min(0), -1.0, 1.0)
+    signs = signs_of([waves.combined(some.x, coefficients)])
     return Modes(
         waves.network(), (coefficients * signs)[:, :n], sign * values[:n], errors[:n],
         residuals[:n], source.shape, which, 0, seed, "float64",
@@ -131,11 +130,6 @@ def _rows_of(source: Source, n: int) -> Float[np.ndarray, "rows d"] | None:
     return rows
 
 
-def _functions(waves: RandomWaves, x: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p f"]:
-    """The waves and, as in their network, a constant."""
-    return np.concatenate([waves(x), np.ones((len(x), 1))], 1)
-
-
 @eqx.filter_jit
 def _gram(operator: Operator, x: Float[Array, "b d"], y: Float[Array, "c d"]) -> Float[Array, "b c"]:
     """The kernel, or the sum of several, at all pairs."""
@@ -161,7 +155,7 @@ def _chosen_waves(operator: Operator, points: Quadrature, n: int, which: Which, 
         least = np.inf
         for speed in speeds:
             waves = random_waves([points.x], count, speed, seed)
-            basis, _ = _orthonormal(roots[:, None] * _functions(waves, points.x))
+            basis, _ = _orthonormal(roots[:, None] * waves.with_constant(points.x))
             if basis.shape[1] < n:
                 continue
             found = np.linalg.eigvalsh(basis.T @ matrix @ basis)[::-1][:n]
@@ -259,11 +253,10 @@ def _repeated(
     for size in SIZES if rows is None else (SUBSET,):
         if found is None or size <= FOUND_ON:
             first = some_points(source, rows, seed, 0, min(size, FOUND_ON))
-            found = _within(operator, first, _functions(waves, first.x), n, progress)
+            found = _within(operator, first, waves.with_constant(first.x), n, progress)
         others = [some_points(source, rows, seed, repeat, size) for repeat in range(1, REPEATS + 1)]
         repeats = [
-            _within(operator, points, _functions(waves, points.x) @ found.coefficients, n, progress)
-            for points in others
+            _within(operator, points, waves.combined(points.x, found.coefficients), n, progress) for points in others
         ]
         each = np.stack([repeat.values for repeat in repeats])
         # Values that are almost alike change places, which hides how far each of them moves.

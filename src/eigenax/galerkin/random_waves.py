@@ -1,6 +1,6 @@
 """Random waves of rows of numbers, and the slowest combinations of them on the rows of a series."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -33,6 +33,28 @@ class RandomWaves(NamedTuple):
         """Their values, in float64."""
         return np.sin((rows - self.centre) / self.scale @ self.weights + self.phases)
 
+    @classmethod
+    def kept(
+        cls,
+        centre: Float[np.ndarray, " d"],
+        scale: Float[np.ndarray, " d"],
+        weights: Float[np.ndarray, "d f"],
+        phases: Float[np.ndarray, " f"],
+    ) -> "RandomWaves":
+        """Waves with weights and phases as their network keeps them, in float32."""
+        weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
+        return cls(centre, scale, weights, phases)
+
+    def with_constant(self, rows: Float[np.ndarray, "time d"]) -> Float[np.ndarray, "time m"]:
+        """Their values and, as in their network, a constant after them."""
+        return np.concatenate([self(rows), np.ones((len(rows), 1))], 1)
+
+    def combined(
+        self, rows: Float[np.ndarray, "time d"], function: Float[np.ndarray, "m n"]
+    ) -> Float[np.ndarray, "time n"]:
+        """Combinations of them and of a constant."""
+        return self(rows) @ function[:-1] + function[-1]
+
     def network(self) -> OnInputs:
         """The same waves, and a constant after them, as the hidden layer of a perceptron."""
         inputs = ScaledInputs(tuple(self.centre.tolist()), tuple(self.scale.tolist()))
@@ -59,9 +81,14 @@ def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> Ran
     chosen = rng.random((columns, count)).argsort(0) < looks_at
     weights = speed * rng.normal(size=(columns, count)) * (chosen & varies[:, None]) / np.sqrt(looks_at)
     phases = rng.uniform(-np.pi, np.pi, count)
-    # The network that will evaluate them holds its numbers in float32.
-    weights, phases = (part.astype(np.float32).astype(np.float64) for part in (weights, phases))
-    return RandomWaves(centre, scale, weights, phases)
+    return RandomWaves.kept(centre, scale, weights, phases)
+
+
+def signs_of(pieces: Iterable[Float[np.ndarray, "p n"]]) -> Float[np.ndarray, " n"]:
+    """The sign of each function's largest value, from its values a piece at a time."""
+    extremes = [(v.max(0), v.min(0)) for v in pieces]
+    highest, lowest = (np.array(part) for part in zip(*extremes, strict=True))
+    return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)
 
 
 class Moments(NamedTuple):

@@ -15,6 +15,7 @@ from eigenax.galerkin.random_waves import (
     Whitened,
     moments_of,
     random_waves,
+    signs_of,
     slowness,
 )
 from eigenax.modes import Modes
@@ -57,7 +58,7 @@ def slow_waves(episodes: Episodes, n: int, seed: int = 0, progress: bool = False
     values, coefficients = values[order], coefficients[:, order]
     function = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
     errors, residuals = _errors(waves, series, function, values)
-    signs = _signs(waves, series, function)
+    signs = signs_of(waves.combined(rows, function) for rows, _ in series.pieces())
     return Modes(
         waves.network(), function * signs, values, errors, residuals, (episodes[0].shape[1],), "smallest", 0, seed,
         "float64", None, "nothing is trained",
@@ -152,17 +153,13 @@ def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
     return ridges
 
 
-def _values(waves: RandomWaves, rows: Float[np.ndarray, "time d"], function: Float[np.ndarray, "f n"]) -> np.ndarray:
-    return waves(rows) @ function[:-1] + function[-1]
-
-
 def _errors(
     waves: RandomWaves, series: Series, function: Float[np.ndarray, "f n"], values: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Standard errors from the scatter between stretches of time, and residual norms as `Slowness.twice` has them."""
     influence, products = [], []
     for rows, follows in series.pieces():
-        v, follows = _values(waves, rows, function), follows[: len(rows) - 1]
+        v, follows = waves.combined(rows, function), follows[: len(rows) - 1]
         change = np.diff(v, axis=0)
         influence.append((change**2 - values * (v[1:] ** 2 + v[:-1] ** 2) / 2)[follows])
         after, before = -2 * change[1:] - values * v[1:-1], 2 * change[:-1] - values * v[1:-1]
@@ -172,10 +169,3 @@ def _errors(
     together = np.concatenate(products)
     squared = together.mean(0) if len(together) else np.full(len(values), -1.0)
     return errors, np.sqrt(np.where(squared >= 0, squared, np.nan))
-
-
-def _signs(waves: RandomWaves, series: Series, function: Float[np.ndarray, "f n"]) -> Float[np.ndarray, " n"]:
-    """The sign of each function's largest value."""
-    extremes = [(v.max(0), v.min(0)) for v in (_values(waves, rows, function) for rows, _ in series.pieces())]
-    highest, lowest = (np.array(part) for part in zip(*extremes, strict=True))
-    return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)

@@ -1,6 +1,5 @@
 """Figures of a kernel's eigenfunctions, learned and exact, and of its eigenvalues."""
 
-import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,8 +9,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
-from scipy.linalg import orthogonal_procrustes
 
+from eigenax.evaluation.cosines import matched
 from eigenax.evaluation.mercer import Mercer
 from eigenax.evaluation.scores import relative_errors
 from eigenax.modes import Modes
@@ -135,16 +134,5 @@ def _finish(axis: Axes, title: str) -> None:
 def _beside(compared: Compared, x: Float[np.ndarray, "p d"]) -> tuple[np.ndarray, np.ndarray]:
     """Learned functions, turned inside each eigenspace to match the exact ones, and these."""
     learned, exact = np.asarray(compared.modes(x), float), compared.closed_form(x).functions
-    weights = np.exp(-(x**2).sum(1) / 2)[:, None]
-    overlaps = learned.T @ (weights * exact)
-    rotation = np.zeros_like(overlaps)
-    for shell in _alike(compared.exact):
-        rotation[shell, shell] = orthogonal_procrustes(np.eye(shell.stop - shell.start), overlaps[shell, shell])[0]
-    return learned @ rotation, exact
-
-
-def _alike(exact: Float[np.ndarray, " n"]) -> list[slice]:
-    """Runs of eigenvalues that are the same up to rounding, whatever their size."""
-    steps = np.flatnonzero(np.abs(np.diff(exact)) > 1e-9 * exact[1:]) + 1
-    edges = [0, *steps.tolist(), len(exact)]
-    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+    weights = np.exp(-(x**2).sum(1) / 2)
+    return matched(learned, exact, compared.exact, weights, within=1e-9).functions, exact

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from eigenax.checks import whole
 from eigenax.core.batch import Pairs, pairs_of
 from eigenax.sources.base import Source, as_real
 
@@ -50,7 +51,7 @@ class Steps(Source):
     @classmethod
     def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Steps":
         """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
-        episodes = random_episodes(env, _at_least_one(steps), seed)
+        episodes = random_episodes(env, whole("steps", steps), seed)
         columns = [one.reshape(len(one), -1) if one.ndim < 3 else one for one in episodes]
         return cls(*(np.concatenate(parts) for parts in zip(*((c[:-1], c[1:]) for c in columns), strict=True)))
 
@@ -63,12 +64,6 @@ class Steps(Source):
         """So many steps, all of weight one."""
         index = jax.random.randint(key, (size,), 0, len(self.before))
         return pairs_of(self.before[index], self.after[index])
-
-
-def _at_least_one(steps: int) -> int:
-    if steps < 1:
-        raise ValueError(f"steps must be a whole number of at least 1; got {steps}")
-    return steps
 
 
 def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:

@@ -142,6 +142,15 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     return matrix
 
 
+def laplacian_of(
+    matrix: scipy.sparse.csr_array, measure: str
+) -> tuple[scipy.sparse.csr_array, Float[np.ndarray, " nodes"]]:
+    """D − A, and what each node counts: alike where it has edges, or by its degree."""
+    degrees = matrix.sum(1)
+    counts = degrees if measure == "degrees" else (np.diff(matrix.indptr) > 0).astype(float)
+    return scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix), counts
+
+
 def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
     """The matrix of a networkx graph, whose nodes are numbered in its own order."""
     if graph.is_directed():

@@ -82,13 +82,12 @@ def solve(
     for the Laplacian of a graph, where `steps` are its rounds and `batch` is not used, and for a kernel of rows of
     numbers, which takes seconds, unless `steps`, `tolerance`, a `folder` or callbacks are given; otherwise `SpIN`. A
     source may also be a density such as `Gaussian`. A solver that trains on a plain box draws points where walkers find
-    the states, unless a network is given:
-    `modes.source` says where. Training ends when every residual norm is at most `tolerance`; without one when they no
-    longer fall, and after `steps` at the latest: `modes.stopped` says which. Eigenvalues, standard errors and residuals
-    come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz", the best combinations of the last hidden
-    layer, where the operator is local, and otherwise "rotate". With a `folder`, metrics and checkpoints are written
-    there, and the same call goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see every log point,
-    `log_every` steps.
+    the states, unless a network is given: `modes.source` says where. Training ends when every residual norm is at most
+    `tolerance`; without one when they no longer fall, and after `steps` at the latest: `modes.stopped` says which.
+    Eigenvalues, standard errors and residuals come from `samples` fresh points, 2¹⁷ after training. `finish` is "ritz",
+    the best combinations of the last hidden layer, where the operator is local, and otherwise "rotate". With a
+    `folder`, metrics and checkpoints are written there, and the same call goes on from them after a crash or Ctrl-C, to
+    the same bits. Callbacks see every log point, `log_every` steps.
 
     >>> import eigenax as ex
     >>> well = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -107,10 +106,11 @@ def solve(
     check_tolerance(tolerance)
     check_parts(operator, source, solver, callbacks)
     n, seed = whole("n", n), as_seed(seed)
-    untrained = solver is None and steps is None and tolerance is None and folder is None and not callbacks
-    if network is None and is_kernel(operator) and is_rows(source) and (untrained or isinstance(solver, Galerkin)):
+    untrained = steps is None and tolerance is None and folder is None and not callbacks
+    of_rows = network is None and is_kernel(operator) and is_rows(source)
+    if of_rows and (isinstance(solver, Galerkin) or (solver is None and untrained)):
         check_choice("which", which, get_args(Which))
-        return kernel_modes(operator, plain(source), n, which=which, seed=seed, progress=progress)
+        return kernel_modes(operator, plain(source), n, which=which, seed=seed, solver=solver, progress=progress)
     on_graph = isinstance(operator, GraphLaplacian) and isinstance(source, Transitions | Steps) and is_rows(source)
     check_problem(operator, plain(source), 1 if on_graph else n, which)
     if solver is None and network is None and (on_graph or (is_place(source) and _is_differential(operator))):

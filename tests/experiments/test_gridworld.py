@@ -24,6 +24,14 @@ def test_modes_of_a_map_are_the_exact_ones(more, tmp_path):
         assert 3000 < (tmp_path / "run" / "figures" / f"{name}.png").stat().st_size < 200_000
 
 
+def test_rounds_of_random_steps_go_on_until_walls_are_seen(tmp_path):
+    words = ["run", "gridworld", "--map", "rooms", "--n", "3", "--transitions", "30000", "--quiet"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["mean_cosine"] > 1 - 1e-6
+    assert result["steps"] > 5
+
+
 @pytest.mark.parametrize(
     ("text", "more", "said"),
     [

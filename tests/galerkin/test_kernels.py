@@ -108,6 +108,12 @@ def test_a_source_of_its_own_is_measured_with_its_scatter(monkeypatch):
     assert (np.abs(modes.eigenvalues - rbf_spectrum(3)) < 6 * modes.standard_errors).all()
 
 
+def test_the_solver_says_how_many_waves_there_are_at_most():
+    source = ex.Arrays(np.random.default_rng(0).normal(size=(200, 3)))
+    modes = ex.solve(RBF, source, 4, which="largest", solver=ex.Galerkin(waves=20, most=40), progress=False)
+    assert len(modes.coefficients) - 1 <= max(40, 16 * 4)
+
+
 def test_numbers_times_kernels_and_the_other_end():
     both = 2 * RBF - 0.5 * ex.Kernel(lambda x, y: jnp.ones(()))
     assert is_kernel(both)

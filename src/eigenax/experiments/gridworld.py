@@ -29,8 +29,8 @@ class GridWorld(Experiment):
     """A file of X for walls and blanks for free cells, or rooms, four-rooms, maze, room, large-rooms or large-maze."""
     n: int = 11
     """Number of modes."""
-    steps: int = 5
-    """Rounds at most, each with twice as many waves as the one before; they end when the modes are exact."""
+    steps: int = 20
+    """Rounds at most, each with twice as many waves as the one before; they end by themselves long before that."""
     transitions: int = 0
     """Random steps to learn from, whose cells are never numbered; 0: all edges of the map."""
 

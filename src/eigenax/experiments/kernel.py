@@ -92,12 +92,11 @@ class KernelModes(Experiment):
         import eigenax
         from eigenax.errors import InputError
         from eigenax.evaluation.scores import relative_errors
-        from eigenax.galerkin.kernels import kernel_modes
         from eigenax.report.kernel import Compared, draw
 
         normal = eigenax.Gaussian(0.0, 1.0, dims=self.dims)
         try:
-            modes = kernel_modes(self.operator(), normal, self.n, seed=self.seed, progress=progress)
+            modes = eigenax.solve(self.operator(), normal, self.n, which="largest", seed=self.seed, progress=progress)
         except ValueError as error:  # what only the solver could see, such as eigenvalues lost in rounding
             raise InputError(str(error)) from error
         exact, nystrom = self.closed_form(np.zeros((1, self.dims))).values, self.nystrom()

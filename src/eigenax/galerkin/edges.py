@@ -32,7 +32,7 @@ class WholeGraph:
         self.rows = source.exact.features
         laplacian, counts = laplacian_of(source.exact.matrix, source.measure)
         self.laplacian, self.counts = laplacian / counts.sum(), counts / counts.sum()
-        self.rank: int | None = source.nodes
+        self.rank = source.nodes
         counted = self.counts > 0
         self.size = float((self.laplacian.diagonal()[counted] / self.counts[counted]).max())
         """Of the operator: its largest eigenvalue is at most twice that."""

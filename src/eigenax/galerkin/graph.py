@@ -13,7 +13,7 @@ from scipy.spatial import KDTree
 
 from eigenax.core.precision import counting_in
 from eigenax.errors import InterruptedRun, SingularMomentsError
-from eigenax.galerkin.edges import AllSteps, Moments, WholeGraph, in_pieces
+from eigenax.galerkin.edges import AllSteps, Functions, Moments, WholeGraph, in_pieces
 from eigenax.galerkin.random_waves import RandomWaves, signs_of
 from eigenax.modes import Modes, Which
 from eigenax.solvers.galerkin import Galerkin
@@ -33,6 +33,10 @@ CUT = 1e-13
 STEPS_PER_WAVE, FULL = 16, 0.6
 """Steps that a wave takes at least; and waves of which so few directions can be told apart span all there is."""
 MOST = 4096
+EACH, SPANNABLE = 2, 8192
+"""Waves for each node of which any function of the nodes is made, and nodes up to which so many are taken."""
+REFINED = 3
+"""Times that what rounding left over is fitted again."""
 SPANNED = "more waves are no further functions of what was seen"
 HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
 
@@ -62,10 +66,10 @@ def graph_modes(
     """The first n eigenfunctions of a graph's Laplacian, as combinations of ever more random waves of the features.
 
     A round has twice as many waves as the one before. Of a whole graph they end when all residuals are at most
-    `tolerance`, which is a millionth of the operator's size unless given: with about twice as many waves as nodes,
-    whatever tells these apart, the functions are its eigenvectors up to rounding. Of steps they end when functions that
-    were found on half of them get no smoother on the other half; what was found there is then part of the standard
-    error.
+    `tolerance`, which is a millionth of the operator's size unless given; the last round on up to 8192 nodes, no two
+    with the same features, has two waves for each node, and its functions are the eigenvectors up to rounding. Of steps
+    they end when functions that were found on half of them get no smoother on the other half; what was found there is
+    then part of the standard error.
 
     >>> ring = Transitions([(k, (k + 1) % 12) for k in range(12)], features=np.arange(12.0)[:, None])
     >>> graph_modes(ring, 3).eigenvalues.round(6)
@@ -99,9 +103,9 @@ def graph_modes(
 
 def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
     """How many waves each round has: few at first of steps, where many find functions that are not there."""
-    counts = [solver.count(0, n, MOST)]
-    while (count := solver.count(len(counts), n, MOST)) > counts[-1]:
-        counts.append(count)
+    counts = solver.counts(n, MOST)
+    if isinstance(data, WholeGraph) and solver.most is None and _spans(data, EACH * data.rank):
+        counts = [*(count for count in counts if count <= data.rank // EACH), EACH * data.rank]
     if isinstance(data, AllSteps):
         most = max(4 * n, len(data.before) // STEPS_PER_WAVE)
         fewer = [counts[0] // 2**halved for halved in range(1, 6)]
@@ -151,7 +155,10 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
     waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
     functions = waves.with_constant
     if isinstance(data, WholeGraph):
-        values, coefficients, rank = _lowest(data.moments(functions, progress), n, sign, data.rank)
+        if _spans(data, count):
+            values, coefficients, rank = _of_all_functions(data, functions, n, sign)
+        else:
+            values, coefficients, rank = _lowest(data.moments(functions, progress), n, sign, data.rank)
         elsewhere = values
     else:
         first, second = data.halves(functions, progress)
@@ -161,6 +168,40 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
     errors, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
     score = float(np.nansum(residuals)) if isinstance(data, WholeGraph) else float(sign * elsewhere.sum())
     return Found(number, waves, coefficients, values, np.hypot(errors, elsewhere - values), residuals, rank, score)
+
+
+def _spans(data: WholeGraph, count: int) -> bool:
+    """Whether any function of the nodes is a combination of so many waves."""
+    if data.rank > SPANNABLE or count < EACH * data.rank:
+        return False
+    return len(np.unique(data.rows[data.counts > 0], axis=0)) == data.rank
+
+
+def _of_all_functions(
+    data: WholeGraph, functions: Functions, n: int, sign: int
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int]:
+    """What `_lowest` finds where functions span all there are, by their values: as many unknowns as nodes."""
+    counted = data.counts > 0
+    root = np.sqrt(data.counts[counted])
+    matrix = data.laplacian[counted][:, counted].toarray() / np.outer(root, root)
+    values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, n - 1), overwrite_a=True)
+    return sign * values, _through(functions(data.rows[counted]), vectors / root[:, None]), data.rank
+
+
+def _through(u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n"]) -> Float[np.ndarray, "f n"]:
+    """The smallest coefficients c with u c = wanted, of more functions than nodes."""
+    gram = u @ u.T
+    size, ridge = float(np.trace(gram)) / len(gram), np.finfo(float).eps
+    while True:
+        try:
+            factor = scipy.linalg.cho_factor(gram + ridge * size * np.eye(len(gram)), overwrite_a=True)
+            break
+        except np.linalg.LinAlgError:  # nodes that hardly differ
+            ridge *= 10
+    coefficients = np.zeros((u.shape[1], wanted.shape[1]))
+    for _ in range(REFINED):
+        coefficients += u.T @ scipy.linalg.cho_solve(factor, wanted - u @ coefficients)
+    return coefficients
 
 
 def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.ndarray, " n"]:

@@ -1,5 +1,6 @@
 """Eigenfunctions of integral operators without training: the best combinations of random waves, over all pairs."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
 from eigenax.modes import Modes, Which
 from eigenax.operators.base import Operator
 from eigenax.operators.kernel import Kernel, check_finite, check_gram
+from eigenax.solvers.galerkin import Galerkin
 from eigenax.sources.arrays import Arrays
 from eigenax.sources.base import Source
 from eigenax.sources.distribution import Distribution
@@ -25,7 +27,7 @@ from eigenax.sources.mixture import Component
 from eigenax.sources.surface import is_place
 from eigenax.training.progress import progress_track
 
-COUNTS, SPEEDS = (128, 256, 512, 1024), tuple(0.5 * 2.0**octave for octave in range(8))
+FEW, MOST, SPEEDS = 128, 1024, tuple(0.5 * 2.0**octave for octave in range(8))
 """How many waves, and how fast they change over a standard deviation of a column; a dense matrix chooses."""
 LOOKED_AT, MISSED = 2048, 1e-6
 """Points of that matrix, and what waves may miss of its eigenvalues, relative to each."""
@@ -56,12 +58,14 @@ def kernel_modes(
     *,
     which: Which = "largest",
     seed: int = 0,
+    solver: Galerkin | None = None,
     progress: bool = False,
 ) -> Modes:
     """The first n eigenfunctions of K u(x) = E_x'[k(x, x') u(x')] on rows of numbers, in float64 and without training.
 
-    Rayleigh–Ritz in the span of sines of random combinations of the columns and a constant. How many and how fast is
-    what reaches the eigenvalues of the dense matrix of `LOOKED_AT` points. Of data all pairs of rows are taken, each
+    Rayleigh–Ritz in the span of sines of random combinations of the columns and a constant. How many of those that
+    `solver` allows, 128 to 1024 by default, and how fast is what reaches the eigenvalues of the dense matrix of
+    `LOOKED_AT` points. Of data all pairs of rows are taken, each
     row with itself too, so that the values are those of the matrix k(x_i, x_j)/N; beyond `ALL_PAIRS` rows, those of
     several random subsets. A distribution is found on evenly spread points, crowded towards its tails and weighted, and
     measured on others: as many as bring the scatter down. Standard errors are that scatter, and how far residuals say
@@ -77,7 +81,7 @@ def kernel_modes(
     signed = sign * operator
     some = some_points(source, rows, seed, 0, max(LOOKED_AT, 4 * 2 ** (n - 1).bit_length()))
     operator.check(Points(jnp.asarray(some.x[:64], float), jnp.ones(len(some.x[:64]))))
-    waves = _chosen_waves(signed, some, n, which, seed)
+    waves = _chosen_waves(signed, some, n, which, seed, (solver or Galerkin(FEW)).counts(n, MOST))
     if rows is not None and len(rows) <= ALL_PAIRS:
         every = Quadrature(rows, np.full(len(rows), 1 / len(rows)))
         found, scatter = _within(signed, every, waves.with_constant(every.x), n, progress), 0.0
@@ -142,7 +146,9 @@ def _gram_of(operator: Operator, x: Float[np.ndarray, "b d"], y: Float[np.ndarra
         return np.asarray(_gram(operator, jnp.asarray(x), jnp.asarray(y)), np.float64)
 
 
-def _chosen_waves(operator: Operator, points: Quadrature, n: int, which: Which, seed: int) -> RandomWaves:
+def _chosen_waves(
+    operator: Operator, points: Quadrature, n: int, which: Which, seed: int, counts: Sequence[int]
+) -> RandomWaves:
     """The fewest and slowest waves that reach the largest eigenvalues of the dense matrix, or the closest to them."""
     gram = _gram_of(operator, points.x, points.x)
     check_gram(gram)
@@ -151,7 +157,7 @@ def _chosen_waves(operator: Operator, points: Quadrature, n: int, which: Which, 
     exact = _largest(matrix, n)
     _check_rank(exact, float(np.linalg.norm(matrix)), which)
     best, choice, speeds = np.inf, None, SPEEDS
-    for count in (max(count, 4 * n) for count in COUNTS):
+    for count in counts:
         least = np.inf
         for speed in speeds:
             waves = random_waves([points.x], count, speed, seed)

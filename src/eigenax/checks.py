@@ -58,8 +58,8 @@ def check_parts(operator: Any, source: Any, solver: Any, callbacks: Any) -> None
     if operator.acts_on is not source.draws:
         raise TypeError(
             f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
-            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (Clips, Transitions), the "
-            "others single points"
+            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (Clips, Transitions, Steps), "
+            "the others single points"
         )
     if isinstance(source, Adaptive) and not operator.local:
         raise ValueError(

@@ -139,13 +139,16 @@ class Modes(eqx.Module):
         """A table; a star marks eigenvalues that may be further off than their standard errors say."""
         largest = np.abs(self.eigenvalues).max()
         rows = [
-            f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}  {rest:8.1g}{'  *' if star else ''}"
-            for k, (value, error, rest, star) in enumerate(
-                zip(self.eigenvalues, self.standard_errors, self.residuals, self.unconverged, strict=True)
-            )
+            f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}"
+            for k, (value, error) in enumerate(zip(self.eigenvalues, self.standard_errors, strict=True))
         ]
-        notes = ["* may be further off than the error says: train for more steps"] if self.unconverged.any() else []
-        return "\n".join([f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}  residual", *rows, *notes])
+        head, notes = f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}", []
+        if not np.isnan(self.residuals).all():  # steps of a process tell nothing of them
+            stars = zip(rows, self.residuals, self.unconverged, strict=True)
+            rows = [f"{row}  {rest:8.1g}{'  *' if star else ''}" for row, rest, star in stars]
+            head = f"{head}  residual"
+            notes = ["* may be further off than the error says: train for more steps"] * bool(self.unconverged.any())
+        return "\n".join([head, *rows, *notes])
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:

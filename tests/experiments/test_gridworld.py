@@ -30,6 +30,8 @@ def test_rounds_of_random_steps_go_on_until_walls_are_seen(tmp_path):
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["mean_cosine"] > 1 - 1e-6
     assert result["steps"] > 5
+    assert "graph of the 30000 steps between 237 of 237 cells" in result["notes"][0]
+    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) == result["steps"]
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,7 @@ def test_rounds_of_random_steps_go_on_until_walls_are_seen(tmp_path):
         ("", [], "has no free cell"),
         ("XXX\nX X\nXXX", [], "no two side by side"),
         ("XoX", [], "got 'o'"),
+        ("XXXXX\nX\nX  X X\n  \nXXXXXX\n", [], "line 4: a line must end with a wall or be as long as the longest, 6"),
         (MAP, ["--n", "20"], "--n must be at most the number of free cells, 19; got 20"),
         (MAP, ["--transitions", "-1"], "--transitions must be at least 0; got -1"),
     ],

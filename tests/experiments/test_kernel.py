@@ -16,6 +16,7 @@ from eigenax.experiments.runner import execute
     [
         pytest.param(KernelModes(n=6, points=256), id="line"),
         pytest.param(KernelModes(n=6, points=256, kernel="polynomial", dims=2, preset="plane"), id="plane"),
+        pytest.param(KernelModes(n=6, points=256, kernel="polynomial", dims=3, degree=2), id="space"),
     ],
 )
 def test_a_run_is_close_to_the_closed_form_and_closer_than_nystrom(experiment, tmp_path):

@@ -163,3 +163,16 @@ def test_parts_that_no_edge_joins_have_a_zero_each():
         source = ex.Transitions([(0, 1), (1, 2), (3, 4)], np.arange(5.0)[:, None])
     modes = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [0, 0, 1, 2], atol=1e-10)
+
+
+def test_of_steps_no_residual_is_told():
+    before, after = GRID.steps(2000, seed=0)
+    modes = ex.solve(ex.GraphLaplacian(), ex.Steps(CELLS[before], CELLS[after]), n=3, progress=False)
+    assert "nan" not in str(modes)
+    assert "residual" not in str(modes)
+    assert "*" not in str(modes)
+
+
+def test_one_step_is_too_few():
+    with pytest.raises(ValueError, match="at least two steps"):
+        ex.solve(ex.GraphLaplacian(), ex.Steps(np.zeros((1, 1)), np.ones((1, 1))), n=2, progress=False)

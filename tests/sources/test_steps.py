@@ -37,3 +37,8 @@ def test_an_environment_gives_steps_that_cross_no_end():
 def test_what_are_no_steps_is_one_sentence(before, after, said):
     with pytest.raises(ValueError, match=said):
         ex.Steps(before, after)
+
+
+def test_a_name_is_no_environment():
+    with pytest.raises(ValueError, match="environment that was made"):
+        ex.Steps.of_environment("FrozenLake-v1", 10)

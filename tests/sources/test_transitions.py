@@ -76,3 +76,10 @@ def test_networkx_knows_weights_and_loops_and_a_direction_is_refused():
         adjacency(networkx.DiGraph([(0, 1)]), None, 2)
     with pytest.raises(ValueError, match="a matrix or a graph of networkx holds them itself"):
         adjacency(graph, [1.0, 1.0], 2)
+
+
+def test_nodes_of_networkx_that_are_numbers_are_rows():
+    path = networkx.Graph([(3, 4), (0, 1), (1, 2), (2, 3)])
+    listed = ex.Transitions([(0, 1), (1, 2), (2, 3), (3, 4)], np.arange(5.0)[:, None])
+    given = ex.Transitions(path, np.arange(5.0)[:, None])
+    assert abs(given.exact.matrix - listed.exact.matrix).max() == 0

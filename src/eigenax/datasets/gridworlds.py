@@ -54,19 +54,25 @@ class Grid(NamedTuple):
 
 
 def parse_map(text: str, name: str = "the map") -> Grid:
-    """A map from lines of X or # for walls and blanks or dots for free cells; what a short line lacks is wall.
+    """A map from lines of X or # for walls and blanks or dots for free cells; what is beyond the end of a line is wall.
 
     >>> parse_map("XXXX\\nX  X\\nXXXX").cells.tolist()
     [[1, 1], [2, 1]]
     """
-    lines = text.splitlines()
+    lines = text.rstrip("\n").splitlines()
+    longest = max(map(len, lines), default=0)
     for number, line in enumerate(lines, start=1):
         wrong = [c for c in line if c not in WALL + FREE]
         if wrong:
             raise InputError(
                 f"{name}, line {number}: a map has X or # for walls and blanks or dots for free cells; got {wrong[0]!r}"
             )
-    free = np.array([[c in FREE for c in line.ljust(max(map(len, lines)), "X")] for line in lines], bool)
+        if len(line) < longest and not line.endswith(tuple(WALL)):
+            raise InputError(
+                f"{name}, line {number}: a line must end with a wall or be as long as the longest, {longest}; got "
+                f"{len(line)} characters. Editors remove blanks at the end: dots are free cells too"
+            )
+    free = np.array([[c in FREE for c in line.ljust(longest, "X")] for line in lines], bool)
     if not free.any():
         raise InputError(f"{name} has no free cell: blanks or dots are free, X or # are walls")
     return Grid(free)

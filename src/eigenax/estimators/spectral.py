@@ -79,6 +79,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
 
     def fit(self: Me, X: Any, y: Any = None, *, edges: Any = None) -> Me:
         """Learn from rows (N, d); `edges`, (N, N), is for `affinity="precomputed"` alone."""
+        if self.affinity == "precomputed" and edges is None:
+            raise ValueError("affinity='precomputed' needs the graph too: fit(X, edges=A), A of shape (rows, rows)")
         rows = self._checked(X, reset=True, least=2)
         self._memory, self._seen = rows[:0], 0
         self._learned(rows, edges)
@@ -204,8 +206,6 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
 
 def _symmetric(edges: Any, count: int) -> Edges:
     """A matrix that somebody gave, as a graph without loops, or an error."""
-    if edges is None:
-        raise ValueError("affinity='precomputed' needs the graph too: fit(X, edges=A), A of shape (rows, rows)")
     try:
         graph = scipy.sparse.csr_array(edges, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:

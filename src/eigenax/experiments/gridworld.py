@@ -72,8 +72,9 @@ class GridWorld(Experiment):
         began = time.perf_counter()
         try:
             modes = solve(
-                GraphLaplacian(), self._source(grid), self.n, steps=self.steps, seed=self.seed, progress=progress
-            )
+                GraphLaplacian(), self._source(grid), self.n, steps=self.steps, seed=self.seed, folder=folder,
+                progress=progress,
+            )  # fmt: skip
         except ValueError as error:
             raise InputError(str(error)) from error
         seconds = time.perf_counter() - began
@@ -84,6 +85,7 @@ class GridWorld(Experiment):
         within = ALIKE_IN_STEPS if self.transitions else ALIKE
         found = matched(learned, exact.vectors[shown], exact.values, graph.counts[shown], within)
         errors = relative_errors(modes.eigenvalues, exact.values[: self.n])
+        above_zero = errors[exact.values[: self.n] > 0]
         result = {
             "map": Path(self.map).stem,
             "cells": len(grid.cells),
@@ -94,10 +96,11 @@ class GridWorld(Experiment):
             "seconds": seconds,
             "exact": exact.values[: self.n],
             "relative_errors": errors,
-            "mean_relative_error": float(errors[1:].mean()) if self.n > 1 else float(errors.mean()),
+            "mean_relative_error": float((above_zero if len(above_zero) else errors).mean()),
             "mean_cosine": float(found.cosines.mean()),
             "cosines": found.cosines,
             "columns": {"|cosine|": found.cosines},
+            "notes": self._told(graph) if self.transitions else [],
         }
         turned = np.full((len(grid.cells), self.n), np.nan)
         turned[shown] = found.functions
@@ -106,6 +109,18 @@ class GridWorld(Experiment):
             "cosines": draw_cosines(found.cosines, errors),
         }
         return Outcome(modes, result, figures)
+
+    def _told(self, graph: "Graph") -> list[str]:
+        """What exact values are of, where they are not the map's."""
+        from scipy.sparse.csgraph import connected_components
+
+        seen = int((graph.counts > 0).sum())
+        parts = connected_components(graph.laplacian, directed=False)[0] - (len(graph.counts) - seen)
+        told = [
+            f"exact values are those of the graph of the {self.transitions} steps between {seen} of "
+            f"{len(graph.counts)} cells; they are about a quarter of the map's own, since a step is one of four moves"
+        ]
+        return told + [f"no step joins its {parts} parts: its first {parts} values are 0"] * (parts > 1)
 
     def _source(self, grid: "Grid") -> "Source":
         from eigenax.sources.steps import Steps

@@ -75,6 +75,8 @@ class AllSteps:
     rank: int | None = None
 
     def __init__(self, source: Steps):
+        if len(source.exact.before) < 2:
+            raise ValueError("there must be at least two steps, one to find functions and one to check them; got 1")
         self.before, self.after = source.exact.before, source.exact.after
         self.rows = self.before
 

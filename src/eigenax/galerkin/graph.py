@@ -38,6 +38,7 @@ EACH, SPANNABLE = 2, 8192
 REFINED = 3
 """Times that what rounding left over is fitted again."""
 SPANNED = "more waves are no further functions of what was seen"
+NO_MORE = "there are no more waves than the steps allow"
 HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
 
 
@@ -79,7 +80,8 @@ def graph_modes(
     if data.rank is not None and n > data.rank:
         raise ValueError(f"n must be at most the number of nodes with edges, {data.rank}; got {n}")
     solver, state = solver or Galerkin(), state or start(n, seed)
-    counts, sign = _counts(solver, n, data)[:steps], 1 if which == "smallest" else -1
+    counts, sign = _counts(solver, n, data), 1 if which == "smallest" else -1
+    counts, cut = counts[:steps], steps is not None and steps < len(counts)
     # Rounds of a whole graph know nothing of each other; those of steps are done again, to compare them.
     done = int(state.step)
     number, best = (done if done and isinstance(data, WholeGraph) else 1), None
@@ -88,7 +90,8 @@ def graph_modes(
             began = time.perf_counter()
             found = _round(data, n, counts[number - 1], number, sign, seed, progress)
             best = found if best is None or found.score < best.score else best
-            stopped = _why_stop(found, best, data, tolerance, number == len(counts))
+            last = "" if number < len(counts) else STEPS if cut or isinstance(data, WholeGraph) else NO_MORE
+            stopped = _why_stop(found, best, data, tolerance, last)
             state = _after(state, number)
             seconds += time.perf_counter() - began if number > done else 0.0
             moment = Moment(number, len(counts), seconds, 0.0, found.metrics(), state)
@@ -193,8 +196,10 @@ def _through(u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n
     gram = u @ u.T
     size, ridge = float(np.trace(gram)) / len(gram), np.finfo(float).eps
     while True:
+        shifted = gram.copy()
+        shifted[np.diag_indices_from(gram)] += ridge * size
         try:
-            factor = scipy.linalg.cho_factor(gram + ridge * size * np.eye(len(gram)), overwrite_a=True)
+            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True)
             break
         except np.linalg.LinAlgError:  # nodes that hardly differ
             ridge *= 10
@@ -214,7 +219,7 @@ def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.nd
         return np.full(n, sign * np.inf)
 
 
-def _why_stop(found: Found, best: Found, data: WholeGraph | AllSteps, tolerance: float | None, last: bool) -> str:
+def _why_stop(found: Found, best: Found, data: WholeGraph | AllSteps, tolerance: float | None, last: str) -> str:
     if isinstance(data, WholeGraph):
         enough = found.residuals <= (RELATIVE * data.size if tolerance is None else tolerance)
         if enough.all():
@@ -225,7 +230,7 @@ def _why_stop(found: Found, best: Found, data: WholeGraph | AllSteps, tolerance:
         return HELD_OUT
     elif found.rank < FULL * len(found.coefficients) and found is best:
         return SPANNED
-    return STEPS if last else ""
+    return last
 
 
 def graph_waves(

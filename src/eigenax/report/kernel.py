@@ -16,8 +16,9 @@ from eigenax.evaluation.scores import relative_errors
 from eigenax.modes import Modes
 from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
 
-SHOWN, WIDTH, REACH, PIXELS = 10, 8.2, 3.5, 101
-"""Modes that are drawn, inches, standard deviations to either side, and points of a line."""
+SHOWN, WIDTH, REACH, PIXELS, DRAWN = 10, 8.2, 3.5, 101, 4096
+"""Modes that are drawn, inches, standard deviations to either side, points of a line, and points that tell functions
+of equal eigenvalues apart."""
 LEARNED, OTHER = "#1f5fa8", "#b65f3a"
 
 
@@ -133,6 +134,9 @@ def _finish(axis: Axes, title: str) -> None:
 
 def _beside(compared: Compared, x: Float[np.ndarray, "p d"]) -> tuple[np.ndarray, np.ndarray]:
     """Learned functions, turned inside each eigenspace to match the exact ones, and these."""
-    learned, exact = np.asarray(compared.modes(x), float), compared.closed_form(x).functions
-    weights = np.exp(-(x**2).sum(1) / 2)
-    return matched(learned, exact, compared.exact, weights, within=1e-9).functions, exact
+    drawn = np.random.default_rng(0).normal(size=(DRAWN, x.shape[1]))  # x may be a plane in which some functions vanish
+    every = np.concatenate([drawn, x])
+    weights = np.concatenate([np.ones(len(drawn)), np.zeros(len(x))])
+    learned, exact = np.asarray(compared.modes(every), float), compared.closed_form(every).functions
+    turned = matched(learned, exact, compared.exact, weights, within=1e-9).functions
+    return turned[len(drawn) :], exact[len(drawn) :]

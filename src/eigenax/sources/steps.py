@@ -68,6 +68,8 @@ class Steps(Source):
 
 def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:
     """What a random agent sees in so many steps of a Gymnasium environment, episode by episode."""
+    if not hasattr(env, "action_space"):
+        raise ValueError(f"env must be an environment that was made: gymnasium.make(…); got {env!r}")
     env.action_space.seed(seed)
     episodes: list[list[Any]] = []
     over = True

@@ -137,7 +137,7 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     if asymmetry > 1e-6 * matrix.data.max():
         raise ValueError(
             f"edges must be symmetric, from i to j as from j to i; they differ by up to {asymmetry:g}. "
-            "Symmetrise the matrix, for example (A + A.T) / 2"
+            "Symmetrise a matrix A as (A + A.T) / 2, and list every edge once"
         )
     return matrix
 
@@ -152,10 +152,12 @@ def laplacian_of(
 
 
 def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
-    """The matrix of a networkx graph, whose nodes are numbered in its own order."""
+    """The matrix of a networkx graph, whose nodes are numbers of rows, or else numbered in the graph's own order."""
     if graph.is_directed():
         raise ValueError("edges must be an undirected graph; got a directed one: graph.to_undirected()")
     numbers = {node: number for number, node in enumerate(graph.nodes)}
+    if numbers.keys() == set(range(len(numbers))):
+        numbers = {number: number for number in numbers}
     entries = [(numbers[a], numbers[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
     first, second, values = np.array(entries, np.float64).reshape(-1, 3).T
     half = scipy.sparse.coo_array((values, (first.astype(int), second.astype(int))), (len(numbers), len(numbers)))
@@ -166,8 +168,8 @@ def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     pairs = np.asarray(edges)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise ValueError(
-            "edges must be a list of pairs of node numbers, or a symmetric sparse matrix; got "
-            f"{pairs.dtype} of shape {pairs.shape}"
+            "edges must be a list of pairs of node numbers (their weights are weights=…), a graph of networkx, or a "
+            f"symmetric sparse matrix; got {pairs.dtype} of shape {pairs.shape}"
         )
     if len(pairs) and not (pairs.min() >= 0 and pairs.max() < nodes):
         wrong = pairs.min() if pairs.min() < 0 else pairs.max()

@@ -11,6 +11,7 @@ from eigenax.datasets.gridworlds import rooms
 from eigenax.errors import InterruptedRun
 from eigenax.evaluation.cosines import matched
 from eigenax.galerkin import graph
+from eigenax.galerkin.embedding import neighbour_graph
 
 GRID = rooms(2, 4)
 CELLS = GRID.cells.astype(float)
@@ -50,8 +51,8 @@ def test_columns_of_any_scale_are_the_same_to_it():
 def test_walls_of_maps_with_more_cells_than_waves_are_seen(monkeypatch):
     monkeypatch.setattr(graph, "MOST", 64)  # as 4096 waves are for thousands of cells
     grid = rooms(3, 4, seed=1)
-    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(grid.edges(), grid.cells.astype(float)), n=11, progress=False)
-    exact = exact_modes(graph_of_edges(grid.edges(), len(grid.cells)), 11)
+    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(grid.edges(), grid.cells.astype(float)), n=4, progress=False)
+    exact = exact_modes(graph_of_edges(grid.edges(), len(grid.cells)), 4)
     learned, counts = np.asarray(modes(grid.cells.astype(float))), np.ones(len(grid.cells))
     assert matched(learned, exact.vectors, exact.values, counts).cosines.min() > 1 - 1e-9
     assert len(grid.cells) > 2 * 64
@@ -61,7 +62,21 @@ def test_nodes_that_hardly_differ_are_fitted_as_well_as_rounding_allows():
     features = np.array([0.0, 1.0, 1.0 + 1e-9, 2.0, 3.0])[:, None]
     modes = ex.solve(ex.GraphLaplacian(), ex.Transitions([(k, k + 1) for k in range(4)], features), 3, progress=False)
     exact = 2 - 2 * np.cos(np.pi * np.arange(3) / 5)
+    assert (modes.eigenvalues >= exact - 1e-9).all()
     assert (np.abs(modes.eigenvalues - exact) <= modes.standard_errors + 1e-9).all()
+    v = np.asarray(modes(features))
+    np.testing.assert_allclose(v.T @ v / 5, np.eye(3), atol=1e-4)
+
+
+def test_crowded_nodes_have_orthonormal_functions_too():
+    rng = np.random.default_rng(0)
+    features = rng.random((300, 2))
+    features[:60] = features[60:62][np.arange(60) % 2] + 1e-3 * rng.normal(size=(60, 2))
+    source = ex.Transitions(neighbour_graph(features, 7), features)
+    for which in ("smallest", "largest"):
+        modes = ex.solve(ex.GraphLaplacian(), source, n=4, which=which, steps=3, progress=False)
+        v = np.asarray(modes(features), np.float64)
+        np.testing.assert_allclose(v.T @ v / 300, np.eye(4), atol=1e-3)
 
 
 def test_too_few_waves_say_how_far_they_are_off():

@@ -78,8 +78,11 @@ def test_networkx_knows_weights_and_loops_and_a_direction_is_refused():
         adjacency(graph, [1.0, 1.0], 2)
 
 
-def test_nodes_of_networkx_that_are_numbers_are_rows():
-    path = networkx.Graph([(3, 4), (0, 1), (1, 2), (2, 3)])
-    listed = ex.Transitions([(0, 1), (1, 2), (2, 3), (3, 4)], np.arange(5.0)[:, None])
-    given = ex.Transitions(path, np.arange(5.0)[:, None])
-    assert abs(given.exact.matrix - listed.exact.matrix).max() == 0
+def test_nodes_of_networkx_that_may_be_rows_or_not_are_asked_about():
+    path, features = networkx.Graph([(3, 4), (0, 1), (1, 2), (2, 3)]), np.arange(5.0)[:, None]
+    with pytest.raises(ValueError, match=r"0 to 4 in another order: give list\(graph.edges\)"):
+        ex.Transitions(path, features)
+    rows = ex.Transitions(list(path.edges), features).exact.matrix.toarray()
+    in_order = ex.Transitions(networkx.convert_node_labels_to_integers(path), features).exact.matrix.toarray()
+    order = list(path.nodes)
+    np.testing.assert_array_equal(in_order, rows[order][:, order])

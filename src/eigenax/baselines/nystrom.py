@@ -23,6 +23,7 @@ class Decomposition(NamedTuple):
 def decomposed(edges: Edges, n: int) -> Decomposition:
     """The first n non-constant eigenvectors of a graph, dense or by shift and invert.
 
+    >>> import scipy.sparse
     >>> pair_of_pairs = scipy.sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]]))
     >>> np.sign(decomposed(pair_of_pairs, 1).vectors[:, 0] * decomposed(pair_of_pairs, 1).vectors[0, 0])
     array([ 1.,  1., -1., -1.])

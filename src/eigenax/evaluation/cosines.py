@@ -21,15 +21,9 @@ def blocks_within(values: Float[np.ndarray, " m"], within: float) -> list[slice]
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
     """
     scale = np.abs(values).max()
-    apart = np.abs(np.diff(values)) > np.maximum(within * np.abs(values[1:]), 1e-9 * scale)
+    apart = np.abs(np.diff(values)) > np.maximum(within * np.abs(values[1:]), 1e-12 * scale)
     edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(values)]
     return [slice(a, b) for a, b in itertools.pairwise(edges)]
-
-
-def _of_length_one(vectors: Float[np.ndarray, "nodes m"]) -> Float[np.ndarray, "nodes m"]:
-    """The same directions; what vanishes stays zero."""
-    lengths = np.linalg.norm(vectors, axis=0)
-    return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
 def matched(
@@ -47,7 +41,7 @@ def matched(
     array([1., 1.])
     """
     root = np.sqrt(weights)[:, None]
-    ours, theirs = (_of_length_one(root * part) for part in (learned, exact))
+    ours, theirs = (root * part / np.linalg.norm(root * part, axis=0) for part in (learned, exact))
     turned, cosines = np.array(learned, np.float64), []
     for block in blocks_within(values, within):
         count = min(block.stop, learned.shape[1]) - block.start

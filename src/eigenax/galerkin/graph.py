@@ -35,10 +35,10 @@ STEPS_PER_WAVE, FULL = 16, 0.6
 MOST = 4096
 EACH, SPANNABLE = 2, 8192
 """Waves for each node of which any function of the nodes is made, and nodes up to which so many are taken."""
-REFINED = 3
-"""Times that what rounding left over is fitted again."""
+REFINED, MISSED = 3, 1e-7
+"""Times that what rounding left over is fitted again, and what may be left of functions of order one."""
 SPANNED = "more waves are no further functions of what was seen"
-NO_MORE = "there are no more waves than the steps allow"
+NO_MORE = "there are no more waves to take"
 HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
 
 
@@ -67,10 +67,9 @@ def graph_modes(
     """The first n eigenfunctions of a graph's Laplacian, as combinations of ever more random waves of the features.
 
     A round has twice as many waves as the one before. Of a whole graph they end when all residuals are at most
-    `tolerance`, which is a millionth of the operator's size unless given; the last round on up to 8192 nodes, no two
-    with the same features, has two waves for each node, and its functions are the eigenvectors up to rounding. Of steps
-    they end when functions that were found on half of them get no smoother on the other half; what was found there is
-    then part of the standard error.
+    `tolerance`, which is a millionth of the operator's size unless given; a round with two waves for each of up to 8192
+    nodes, whose features differ, finds the eigenvectors up to rounding. Of steps they end when functions that were
+    found on half of them get no smoother on the other half; what was found there is then part of the standard error.
 
     >>> ring = Transitions([(k, (k + 1) % 12) for k in range(12)], features=np.arange(12.0)[:, None])
     >>> graph_modes(ring, 3).eigenvalues.round(6)
@@ -84,7 +83,7 @@ def graph_modes(
     counts, cut = counts[:steps], steps is not None and steps < len(counts)
     # Rounds of a whole graph know nothing of each other; those of steps are done again, to compare them.
     done = int(state.step)
-    number, best = (done if done and isinstance(data, WholeGraph) else 1), None
+    number, best = (min(done, len(counts)) if done and isinstance(data, WholeGraph) else 1), None
     with deferred_interrupt() as interrupt:
         while True:
             began = time.perf_counter()
@@ -108,7 +107,8 @@ def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
     """How many waves each round has: few at first of steps, where many find functions that are not there."""
     counts = solver.counts(n, MOST)
     if isinstance(data, WholeGraph) and solver.most is None and _spans(data, EACH * data.rank):
-        counts = [*(count for count in counts if count <= data.rank // EACH), EACH * data.rank]
+        between = range(data.rank // EACH + 1, EACH * data.rank)
+        counts = [counts[0], EACH * data.rank, *(count for count in counts if count not in between)]
     if isinstance(data, AllSteps):
         most = max(4 * n, len(data.before) // STEPS_PER_WAVE)
         fewer = [counts[0] // 2**halved for halved in range(1, 6)]
@@ -158,10 +158,10 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
     waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
     functions = waves.with_constant
     if isinstance(data, WholeGraph):
-        if _spans(data, count):
-            values, coefficients, rank = _of_all_functions(data, functions, n, sign)
-        else:
-            values, coefficients, rank = _lowest(data.moments(functions, progress), n, sign, data.rank)
+        exact = _of_all_functions(data, functions, n, sign) if _spans(data, count) else None
+        if exact is None and count > MOST:  # too many for a matrix of all their products
+            return _round(data, n, MOST, number, sign, seed, progress)
+        values, coefficients, rank = exact or _lowest(data.moments(functions, progress), n, sign, data.rank)
         elsewhere = values
     else:
         first, second = data.halves(functions, progress)
@@ -174,7 +174,7 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
 
 
 def _spans(data: WholeGraph, count: int) -> bool:
-    """Whether any function of the nodes is a combination of so many waves."""
+    """Whether any function of the nodes is a combination of so many waves, but for rounding."""
     if data.rank > SPANNABLE or count < EACH * data.rank:
         return False
     return len(np.unique(data.rows[data.counts > 0], axis=0)) == data.rank
@@ -182,17 +182,24 @@ def _spans(data: WholeGraph, count: int) -> bool:
 
 def _of_all_functions(
     data: WholeGraph, functions: Functions, n: int, sign: int
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int]:
-    """What `_lowest` finds where functions span all there are, by their values: as many unknowns as nodes."""
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int] | None:
+    """What `_lowest` finds where functions span all there are, by their values: as many unknowns as nodes.
+
+    Nothing where rounding does not let functions take these values, since nodes hardly differ.
+    """
     counted = data.counts > 0
     root = np.sqrt(data.counts[counted])
     matrix = data.laplacian[counted][:, counted].toarray() / np.outer(root, root)
     values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, n - 1), overwrite_a=True)
-    return sign * values, _through(functions(data.rows[counted]), vectors / root[:, None]), data.rank
+    del matrix
+    coefficients, missed = _through(functions(data.rows[counted]), vectors / root[:, None])
+    return (sign * values, coefficients, data.rank) if missed <= MISSED else None
 
 
-def _through(u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n"]) -> Float[np.ndarray, "f n"]:
-    """The smallest coefficients c with u c = wanted, of more functions than nodes."""
+def _through(
+    u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n"]
+) -> tuple[Float[np.ndarray, "f n"], float]:
+    """The smallest coefficients c with u c = wanted, of more functions than nodes, and what is left of wanted."""
     gram = u @ u.T
     size, ridge = float(np.trace(gram)) / len(gram), np.finfo(float).eps
     while True:
@@ -203,10 +210,14 @@ def _through(u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n
             break
         except np.linalg.LinAlgError:  # nodes that hardly differ
             ridge *= 10
-    coefficients = np.zeros((u.shape[1], wanted.shape[1]))
+    coefficients, rest = np.zeros((u.shape[1], wanted.shape[1])), wanted
     for _ in range(REFINED):
-        coefficients += u.T @ scipy.linalg.cho_solve(factor, wanted - u @ coefficients)
-    return coefficients
+        refined = coefficients + u.T @ scipy.linalg.cho_solve(factor, rest)
+        left = wanted - u @ refined
+        if np.abs(left).max() >= np.abs(rest).max():
+            break
+        coefficients, rest = refined, left
+    return coefficients, float(np.abs(rest).max())
 
 
 def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.ndarray, " n"]:

@@ -64,11 +64,12 @@ def kernel_modes(
     """The first n eigenfunctions of K u(x) = E_x'[k(x, x') u(x')] on rows of numbers, in float64 and without training.
 
     Rayleigh–Ritz in the span of sines of random combinations of the columns and a constant. How many of those that
-    `solver` allows, 128 to 1024 by default, and how fast is what reaches the eigenvalues of the dense matrix of
-    `LOOKED_AT` points. Of data all pairs of rows are taken, each row with itself too, so that the values are those of
-    the matrix k(x_i, x_j)/N; beyond `ALL_PAIRS` rows, those of several random subsets. A distribution is found on
-    evenly spread points, crowded towards its tails and weighted, and measured on others: as many as bring the scatter
-    down. Standard errors are that scatter, and how far residuals say that waves may be from the exact values.
+    `solver` allows, by default 128 to 1024 or 16 for each mode, and how fast is what reaches the eigenvalues of the
+    dense matrix of `LOOKED_AT` points. Of data all pairs of rows are taken, each row with itself too, so that the
+    values are those of the matrix k(x_i, x_j)/N; beyond `ALL_PAIRS` rows, those of several random subsets. A
+    distribution is found on evenly spread points, crowded towards its tails and weighted, and measured on others: as
+    many as bring the scatter down. Standard errors are that scatter, and how far residuals say that waves may be from
+    the exact values.
 
     >>> from eigenax import Gaussian
     >>> smooth = Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))

@@ -147,17 +147,20 @@ def laplacian_of(
 ) -> tuple[scipy.sparse.csr_array, Float[np.ndarray, " nodes"]]:
     """D − A, and what each node counts: alike where it has edges, or by its degree."""
     degrees = matrix.sum(1)
-    counts = degrees if measure == "degrees" else (np.diff(matrix.indptr) > 0).astype(float)
+    counts = degrees if measure == "degrees" else (degrees > 0).astype(float)
     return scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix), counts
 
 
 def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
-    """The matrix of a networkx graph, whose nodes are numbers of rows, or else numbered in the graph's own order."""
+    """The matrix of a networkx graph, whose nodes are numbered in its own order."""
     if graph.is_directed():
         raise ValueError("edges must be an undirected graph; got a directed one: graph.to_undirected()")
     numbers = {node: number for number, node in enumerate(graph.nodes)}
-    if numbers.keys() == set(range(len(numbers))):
-        numbers = {number: number for number in numbers}
+    if numbers.keys() == set(range(len(numbers))) and any(node != number for node, number in numbers.items()):
+        raise ValueError(
+            f"the nodes of the graph are 0 to {len(numbers) - 1} in another order: give list(graph.edges) if they are "
+            "numbers of rows of features, or networkx.convert_node_labels_to_integers(graph) if rows are in its order"
+        )
     entries = [(numbers[a], numbers[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
     first, second, values = np.array(entries, np.float64).reshape(-1, 3).T
     half = scipy.sparse.coo_array((values, (first.astype(int), second.astype(int))), (len(numbers), len(numbers)))

@@ -1,5 +1,6 @@
 """Waves on graphs against dense matrices: all edges, and steps whose states nobody counts."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -191,3 +192,11 @@ def test_of_steps_no_residual_is_told():
 def test_one_step_is_too_few():
     with pytest.raises(ValueError, match="at least two steps"):
         ex.solve(ex.GraphLaplacian(), ex.Steps(np.zeros((1, 1)), np.ones((1, 1))), n=2, progress=False)
+
+
+def test_a_state_after_more_rounds_than_there_are_is_after_the_last():
+    source = ex.Transitions(GRID.edges(), CELLS)
+    late = graph.start(3, 0)._replace(step=jnp.asarray(9))
+    np.testing.assert_array_equal(
+        graph.graph_modes(source, 3, state=late).eigenvalues, graph.graph_modes(source, 3).eigenvalues
+    )

@@ -107,8 +107,8 @@ def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
     """How many waves each round has: few at first of steps, where many find functions that are not there."""
     counts = solver.counts(n, MOST)
     if isinstance(data, WholeGraph) and solver.most is None and _spans(data, EACH * data.rank):
-        between = range(data.rank // EACH + 1, EACH * data.rank)
-        counts = [counts[0], EACH * data.rank, *(count for count in counts if count not in between)]
+        few, enough, many = data.rank // EACH, EACH * data.rank, EACH**3 * data.rank
+        counts = [counts[0], enough, *(count for count in counts if count <= few or enough < count <= many)]
     if isinstance(data, AllSteps):
         most = max(4 * n, len(data.before) // STEPS_PER_WAVE)
         fewer = [counts[0] // 2**halved for halved in range(1, 6)]

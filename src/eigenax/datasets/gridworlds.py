@@ -59,7 +59,7 @@ def parse_map(text: str, name: str = "the map") -> Grid:
     >>> parse_map("XXXX\\nX  X\\nXXXX").cells.tolist()
     [[1, 1], [2, 1]]
     """
-    lines = text.rstrip("\n").splitlines()
+    lines = text.rstrip("\r\n").splitlines()
     longest = max(map(len, lines), default=0)
     for number, line in enumerate(lines, start=1):
         wrong = [c for c in line if c not in WALL + FREE]

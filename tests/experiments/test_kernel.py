@@ -51,4 +51,6 @@ def test_settings_that_make_no_sense_are_named(settings, words):
 
 def test_presets_are_settings_that_pass_their_check():
     for preset in KernelModes.presets:
-        KernelModes.with_preset(preset).check()
+        chosen = KernelModes.with_preset(preset)
+        chosen.check()
+        assert chosen.preset == preset

@@ -1,5 +1,6 @@
 """Estimators in files, without pickle."""
 
+from abc import ABC, abstractmethod
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from eigenax.modes import Modes
 from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 
-class Saved(BaseEstimator):
+class Saved(BaseEstimator, ABC):
     """An estimator whose parameters, counts and `modes_` are all that must be kept of it."""
 
     modes_: Modes
@@ -25,13 +26,13 @@ class Saved(BaseEstimator):
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
     """What was counted when fitting, and is saved with it."""
 
+    @abstractmethod
     def _told(self) -> None:
         """Set what follows from the modes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forget(self) -> None:
         """Set what `partial_fit` remembers to nothing."""
-        raise NotImplementedError
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what was learned to one file, without pickle; `load` reads it back to the same functions.

@@ -112,10 +112,10 @@ class GridWorld(Experiment):
 
     def _told(self, graph: "Graph") -> list[str]:
         """What exact values are of, where they are not the map's."""
-        from scipy.sparse.csgraph import connected_components
+        from eigenax.sources.transitions import parts_of
 
         seen = int((graph.counts > 0).sum())
-        parts = connected_components(graph.laplacian, directed=False)[0] - (len(graph.counts) - seen)
+        parts = parts_of(graph.laplacian, graph.counts)
         told = [
             f"exact values are those of the graph of the {self.transitions} steps between {seen} of "
             f"{len(graph.counts)} cells; they are about a quarter of the map's own, since a step is one of four moves"

@@ -1,6 +1,7 @@
 """Second moments of functions on a graph, of all its edges or of steps along them, in float64."""
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,11 @@ class WholeGraph:
         counted = self.counts > 0
         self.size = float((self.laplacian.diagonal()[counted] / self.counts[counted]).max())
         """Of the operator: its largest eigenvalue is at most twice that."""
+
+    @cached_property
+    def told_apart(self) -> bool:
+        """Whether no two nodes with edges have the same features."""
+        return len(np.unique(self.rows[self.counts > 0], axis=0)) == self.rank
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some edges change."""

@@ -12,8 +12,9 @@ from jaxtyping import Float
 from scipy.spatial import KDTree
 
 from eigenax.core.precision import counting_in
-from eigenax.errors import InterruptedRun, SingularMomentsError
-from eigenax.galerkin.edges import AllSteps, Functions, Moments, WholeGraph, in_pieces
+from eigenax.errors import InterruptedRun
+from eigenax.galerkin.edges import AllSteps, Moments, WholeGraph, in_pieces
+from eigenax.galerkin.on_nodes import lowest, of_all_functions
 from eigenax.galerkin.random_waves import RandomWaves, signs_of
 from eigenax.modes import Modes, Which
 from eigenax.solvers.galerkin import Galerkin
@@ -28,15 +29,11 @@ RELATIVE, PATIENCE = 1e-6, 2
 """Residuals of this much of the operator's size need no more waves, nor do so many rounds that were worse than one."""
 APART = 1000
 """Rows whose nearest others tell how fast waves must be."""
-CUT = 1e-13
-"""How small a variance may be for a direction to count."""
 STEPS_PER_WAVE, FULL = 16, 0.6
 """Steps that a wave takes at least; and waves of which so few directions can be told apart span all there is."""
 MOST = 4096
 EACH, SPANNABLE = 2, 8192
 """Waves for each node of which any function of the nodes is made, and nodes up to which so many are taken."""
-REFINED, MISSED = 3, 1e-7
-"""Times that what rounding left over is fitted again, and what may be left of functions of order one."""
 SPANNED = "more waves are no further functions of what was seen"
 NO_MORE = "there are no more waves to take"
 HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
@@ -158,15 +155,15 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
     waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
     functions = waves.with_constant
     if isinstance(data, WholeGraph):
-        exact = _of_all_functions(data, functions, n, sign) if _spans(data, count) else None
+        exact = of_all_functions(data, functions, n, sign) if _spans(data, count) else None
         if exact is None and count > MOST:  # too many for a matrix of all their products
             return _round(data, n, MOST, number, sign, seed, progress)
-        values, coefficients, rank = exact or _lowest(data.moments(functions, progress), n, sign, data.rank)
+        values, coefficients, rank = exact or lowest(data.moments(functions, progress), n, sign, data.rank)
         elsewhere = values
     else:
         first, second = data.halves(functions, progress)
         both = Moments(*(a + b for a, b in zip(first, second, strict=True)))
-        values, coefficients, rank = _lowest(both, n, sign, None)
+        values, coefficients, rank = lowest(both, n, sign, None)
         elsewhere = _held_out(first, second, n, sign)
     errors, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
     score = float(np.nansum(residuals)) if isinstance(data, WholeGraph) else float(sign * elsewhere.sum())
@@ -175,54 +172,12 @@ def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: i
 
 def _spans(data: WholeGraph, count: int) -> bool:
     """Whether any function of the nodes is a combination of so many waves, but for rounding."""
-    if data.rank > SPANNABLE or count < EACH * data.rank:
-        return False
-    return len(np.unique(data.rows[data.counts > 0], axis=0)) == data.rank
-
-
-def _of_all_functions(
-    data: WholeGraph, functions: Functions, n: int, sign: int
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int] | None:
-    """What `_lowest` finds where functions span all there are, by their values: as many unknowns as nodes.
-
-    Nothing where rounding does not let functions take these values, since nodes hardly differ.
-    """
-    counted = data.counts > 0
-    root = np.sqrt(data.counts[counted])
-    matrix = data.laplacian[counted][:, counted].toarray() / np.outer(root, root)
-    values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, n - 1), overwrite_a=True)
-    del matrix
-    coefficients, missed = _through(functions(data.rows[counted]), vectors / root[:, None])
-    return (sign * values, coefficients, data.rank) if missed <= MISSED else None
-
-
-def _through(
-    u: Float[np.ndarray, "nodes f"], wanted: Float[np.ndarray, "nodes n"]
-) -> tuple[Float[np.ndarray, "f n"], float]:
-    """The smallest coefficients c with u c = wanted, of more functions than nodes, and what is left of wanted."""
-    gram = u @ u.T
-    size, ridge = float(np.trace(gram)) / len(gram), np.finfo(float).eps
-    while True:
-        shifted = gram.copy()
-        shifted[np.diag_indices_from(gram)] += ridge * size
-        try:
-            factor = scipy.linalg.cho_factor(shifted, overwrite_a=True)
-            break
-        except np.linalg.LinAlgError:  # nodes that hardly differ
-            ridge *= 10
-    coefficients, rest = np.zeros((u.shape[1], wanted.shape[1])), wanted
-    for _ in range(REFINED):
-        refined = coefficients + u.T @ scipy.linalg.cho_solve(factor, rest)
-        left = wanted - u @ refined
-        if np.abs(left).max() >= np.abs(rest).max():
-            break
-        coefficients, rest = refined, left
-    return coefficients, float(np.abs(rest).max())
+    return data.rank <= SPANNABLE and count >= EACH * data.rank and data.told_apart
 
 
 def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.ndarray, " n"]:
     """The values of what was found on one half of the steps, on the other."""
-    _, coefficients, _ = _lowest(first, n, sign, None)
+    _, coefficients, _ = lowest(first, n, sign, None)
     sigma, pi = (coefficients.T @ part @ coefficients for part in second)
     try:
         return sign * scipy.linalg.eigvalsh(sign * pi, sigma)
@@ -282,23 +237,3 @@ def _typical(changes: Float[np.ndarray, " e"], column: Float[np.ndarray, " nodes
     """How much a column changes where it does; its scatter where no edge changes it."""
     moved = np.abs(changes[changes != 0])
     return float(np.median(moved)) if len(moved) else float(column.std()) or 1.0
-
-
-def _lowest(
-    moments: Moments, n: int, sign: int, nodes: int | None
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int]:
-    """The n lowest solutions of Π c = λ Σ c, and how many directions they were looked for in."""
-    variances, axes = np.linalg.eigh(moments.sigma)
-    kept = variances > CUT * variances[-1]
-    if nodes is not None:
-        kept[: max(0, len(kept) - nodes)] = False  # there are no more functions than nodes
-    rank = int(kept.sum())
-    if rank < n:
-        raise SingularMomentsError(
-            f"n = {n} functions cannot be told apart, only {rank} can be: ask for fewer modes, or give features that "
-            "tell the nodes apart"
-        )
-    whitening = axes[:, kept] / np.sqrt(variances[kept])
-    matrix = whitening.T @ moments.pi @ whitening
-    values, vectors = scipy.linalg.eigh(sign * (matrix + matrix.T) / 2, subset_by_index=(0, n - 1))
-    return sign * values, whitening @ vectors, rank

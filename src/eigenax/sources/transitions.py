@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 from scipy.sparse.csgraph import connected_components
 
 from eigenax.core.batch import Pairs
@@ -186,12 +186,21 @@ def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     return listed if in_both_directions else scipy.sparse.csr_array(listed + off_diagonal.T)
 
 
+def parts_of(matrix: scipy.sparse.csr_array, counts: Num[np.ndarray, " nodes"]) -> int:
+    """How many parts no edge joins, without nodes that do not count.
+
+    >>> parts_of(scipy.sparse.csr_array(np.diag([0, 2, 0]) @ np.eye(3)), np.array([1, 1, 0]))
+    2
+    """
+    return int(connected_components(matrix, directed=False)[0] - (counts == 0).sum())
+
+
 def _tell_of_parts(matrix: scipy.sparse.csr_array, counts: Int[np.ndarray, " nodes"]) -> None:
     """Warn of a graph in several parts, and of nodes that no edge leads to."""
     isolated = int((counts == 0).sum())
     if isolated:
         warnings.warn(f"{isolated} of {len(counts)} nodes have no edges and are left out", stacklevel=3)
-    parts = connected_components(matrix, directed=False)[0] - isolated
+    parts = parts_of(matrix, counts)
     if parts > 1:
         warnings.warn(
             f"the graph has {parts} components that no edge joins: its first {parts} eigenvalues are 0", stacklevel=3

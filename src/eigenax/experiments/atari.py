@@ -68,8 +68,10 @@ class Atari(SlowFeatures):
     """Folder of the gameplay, for several runs to share; by default it is in that of the run."""
     n: int = 5
     """Number of features; the constant one is not counted."""
-    steps: int = 12_000
-    """Training steps."""
+    steps: int = 500
+    """Training steps; with more, features are slower, and of rarer things."""
+    clips: int = 48
+    """Clips in a batch."""
     frames: int = 500_000
     """Frames of a random agent to learn from."""
     held_out: int = 64_000
@@ -132,7 +134,7 @@ class Atari(SlowFeatures):
         seen, other = self._played(folder, progress)
         into = into_episode(other.starts)
         shown = into >= self._points
-        modes = self._learned(seen, folder, progress)
+        modes = self.learned(seen, folder, progress)
         found = {"spin": features_of(modes, other.frames, frames=self._points + 1, progress=progress)[shown]}
         found |= self._successors(seen, other.frames, shown, folder, progress)
         frames, memory = other.frames[shown], other.ram[shown]
@@ -187,7 +189,8 @@ class Atari(SlowFeatures):
             found.append(Gameplay(frames, *(np.array(one) for one in part[1:])))
         return found[0], found[1]
 
-    def _learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
+    def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
+        """The slow features of gameplay."""
         from eigenax.sources.clips import Clips
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]

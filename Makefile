@@ -11,7 +11,7 @@ demo: .venv/installed
 	$(BIN)/eigenax run hydrogen
 
 test: lint
-	$(BIN)/pytest -n 2 --durations=8
+	$(BIN)/pytest -n 2 --dist worksteal --durations=8
 
 test-slow: .venv/installed-all
 	$(BIN)/pytest -m slow

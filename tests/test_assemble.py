@@ -155,7 +155,7 @@ def test_wrong_input_is_named(change, error, message):
 def test_slow_features_do_not_depend_on_units(scale, offset):
     t = np.arange(4000)
     series = scale * np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1) + offset
-    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, steps=1000, progress=False)
+    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, steps=500, progress=False)
     np.testing.assert_allclose(modes.eigenvalues[1], 2 - 2 * np.cos(1 / 40), rtol=0.05)
 
 

@@ -1,6 +1,7 @@
 """Successor features: of a game so small that they are known, and the parts they are learned with."""
 
 import contextlib
+import functools
 import signal
 
 import equinox as eqx
@@ -36,8 +37,14 @@ def blinking(steps=400, side=12):
     return frames, actions, starts
 
 
+@functools.cache
 def small(key=0):
-    return Predictor(12, 2, maps=4, width=32, latent=16, key=jax.random.key(key))
+    return eqx.filter_jit(Predictor)(12, 2, maps=4, width=32, latent=16, key=jax.random.key(key))
+
+
+@eqx.filter_jit
+def predicted(network, drawn):
+    return jax.vmap(network.next_frame)(jax.vmap(network.encoder)(drawn.x), drawn.action)
 
 
 def test_transitions_stay_in_an_episode_and_know_what_was_done():
@@ -62,8 +69,7 @@ def test_it_learns_what_an_action_leads_to(tmp_path):
     losses = [row["prediction"] for row in read_metrics(tmp_path / "whole" / "metrics.jsonl")]
     assert losses[-1] < 0.1 * losses[0]
     drawn = source.sample(jax.random.key(1), 64)
-    frames = jax.vmap(network.next_frame)(jax.vmap(network.encoder)(drawn.x), drawn.action)
-    assert jnp.abs(frames - drawn.after[:, -1]).mean() < 0.1
+    assert jnp.abs(predicted(network, drawn) - drawn.after[:, -1]).mean() < 0.1
 
 
 def test_what_was_interrupted_goes_on_to_the_same_network(tmp_path, monkeypatch):
@@ -90,8 +96,9 @@ def test_the_code_does_not_learn_from_successors_and_the_target_waits():
     state, batch = solver.init(network, 0), source.sample(jax.random.key(0), 8)
     code = jnp.ones(16)
     assert not any(jnp.any(leaf) for leaf in jax.tree.leaves(jax.grad(lambda c: network.successors(c).sum())(code)))
+    learn = eqx.filter_jit(solver.step)
     for step in range(1, 4):
-        state, _ = eqx.filter_jit(solver.step)(Slowness(), state, batch)
+        state, _ = learn(Slowness(), state, batch)
         same = bool((state.target.of_action == state.network.of_action).all())
         assert same == (step == 3)
 
@@ -110,11 +117,7 @@ def test_a_still_world_has_successors_of_its_code_over_one_minus_the_discount(tm
 def test_short_kernels_predict_much_the_same():
     network, drawn = small(), AgentSteps(*blinking()).sample(jax.random.key(0), 8)
 
-    def predicted(network):
-        codes = jax.vmap(network.encoder)(drawn.x)
-        return jax.vmap(network.next_frame)(codes, drawn.action)
-
-    whole, short = predicted(network), predicted(network.with_short_kernels())
+    whole, short = predicted(network, drawn), predicted(network.with_short_kernels(), drawn)
     assert whole.dtype == short.dtype
     assert 0 < jnp.abs(whole - short).max() < 0.03 * jnp.abs(whole).max()
 
@@ -133,6 +136,6 @@ def test_what_diverges_is_told_of_successor_features(tmp_path):
     rng = np.random.default_rng(0)
     frames, actions = rng.integers(0, 255, (200, 16, 16), dtype=np.uint8), np.zeros(200, np.uint8)
     played = AgentSteps(frames, actions, np.arange(200) == 0)
-    network = Predictor(16, 1, maps=2, width=4, latent=4, key=jax.random.key(0))
+    network = eqx.filter_jit(Predictor)(16, 1, maps=2, width=4, latent=4, key=jax.random.key(0))
     with pytest.raises(DivergedError, match="a loss of the successor features is not finite; lower their learning"):
         learn_successors(played, network, tmp_path, steps=50, learning_rate=1e30)

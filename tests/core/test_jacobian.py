@@ -41,16 +41,18 @@ def pieces(network, shape=(2,)):
 def test_both_halves_are_the_jacobian_from_n_squared_backward_passes(name, shape):
     network = networks()[name]
     values, parameters, x, _, _, weights = pieces(network, shape)
-    half = jac.half_jacobian(network, x, weights)
+    half = eqx.filter_jit(jac.half_jacobian)(network, x, weights)
     both = jax.tree.map(lambda t: t + jnp.swapaxes(t, 0, 1), half)
 
-    def sigma(p, i, j):
+    @jax.jit
+    @jax.grad
+    def gradient_of_sigma(p, i, j):
         u = values(p)
         return second_moment(u, u, weights)[i, j]
 
     for i in range(N):
         for j in range(N):
-            explicit = jax.grad(sigma)(parameters, i, j)
+            explicit = gradient_of_sigma(parameters, i, j)
             for a, b in zip(jax.tree.leaves(both), jax.tree.leaves(explicit), strict=True):
                 np.testing.assert_allclose(a[i, j], b, rtol=2e-4, atol=2e-6)
 

@@ -210,12 +210,13 @@ class Atari(SlowFeatures):
         self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
     ) -> "dict[str, np.ndarray]":
         """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
+        import equinox as eqx
         import jax
 
         from eigenax.baselines.successor import AgentSteps, Predictor, eigenpurposes, learn_successors
         from eigenax.evaluation.features import values_over
 
-        fresh = Predictor(
+        fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
             seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
             latent=self.latent, key=jax.random.fold_in(jax.random.key(self.seed), 5),
         )  # fmt: skip

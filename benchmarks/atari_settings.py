@@ -3,8 +3,8 @@
     python benchmarks/atari_settings.py breakout GAMES                              a GPU, and minutes
     python benchmarks/atari_settings.py breakout GAMES 350,12,0 --preset quick      a setting of your own, on two cores
 
-Gameplay is collected into the folder GAMES. Settings are chosen on games that are in no result; beside them are the
-held-out games of `eigenax run atari`. Nothing but the slow features is trained.
+Gameplay is collected into the folder GAMES. Settings are chosen on games that are in no result of seed 0, those that
+`--seed 1` holds out; beside them are the held-out games of `eigenax run atari`. Only the slow features are trained.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from eigenax.experiments.atari import Atari
 from eigenax.modes import Modes
 
 STEPS_CLIPS_SEED = [
-    "300,96,0", "400,96,0", "500,96,0", "300,48,0", "500,48,0", "500,24,0", "1000,24,0", "500,48,1", "500,48,2",
-    "12000,96,0",
+    "200,96,0", "300,96,0", "400,96,0", "500,96,0", "300,48,0", "500,48,0", "500,24,0", "1000,24,0", "500,48,1",
+    "500,48,2", "12000,96,0",
 ]  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def main(base: Atari, place: Path, settings: list[str]) -> None:
     seen, reported, chosen_on = (
         Gameplay(*map(np.array, gameplay(game, n, place / f"{game}-{n}-seed{seed}", seed=seed))) for n, seed in parts
     )
-    print(f"{game}\nsteps clips seed   sum of Δ  probe   to choose on: sum of Δ  probe")
+    print(f"{game}\nsteps clips seed   sum of Δ  probe  to choose on: sum of Δ  probe")
     for setting in settings:
         steps, clips, seed = map(int, setting.split(","))
         experiment = dataclasses.replace(base, steps=steps, clips=clips, seed=seed)

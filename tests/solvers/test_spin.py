@@ -187,11 +187,12 @@ def test_averages_of_rate_below_one_enter_the_gradient_as_algorithm_1_says():
     state = solver.init(network, k)
     averages = jnp.eye(k), jax.tree.map(lambda p: jnp.zeros((k, k, *p.shape)), network)
     potential = ex.Potential(lambda x: x[0] + 2)
+    on_paper, step_of_solver = eqx.filter_jit(by_hand), eqx.filter_jit(solver.step)
     for seed in range(3):
         batch = ex.Box(-1, 1, dims=2).sample(jax.random.key(seed), 16)
-        *averages, gradient = eqx.filter_jit(by_hand)(state.network, batch, *averages, rate)
+        *averages, gradient = on_paper(state.network, batch, *averages, rate)
         expected = jax.tree.map(lambda p, g: p - step * g, state.network, gradient)
-        state, _ = eqx.filter_jit(solver.step)(potential, state, batch)
+        state, _ = step_of_solver(potential, state, batch)
         for a, b in zip(jax.tree.leaves(state.network), jax.tree.leaves(expected), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 

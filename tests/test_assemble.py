@@ -25,7 +25,7 @@ def test_the_oscillator_with_nothing_chosen():
     np.testing.assert_allclose(modes(x)[:, 0], ground, atol=1e-4)
 
 
-@pytest.mark.parametrize(("n", "length"), [(1, 1.0), (7, 10.0), (12, 1.0)])
+@pytest.mark.parametrize(("n", "length"), [(1, 1.0), pytest.param(7, 10.0, marks=pytest.mark.slow), (12, 1.0)])
 def test_many_modes_of_one_variable_with_nothing_chosen(n, length):
     modes = ex.solve(-ex.Laplacian(), ex.Box(0, length), n, steps=2, progress=False)
     exact = (np.pi * np.arange(1, n + 1) / length) ** 2
@@ -151,7 +151,9 @@ def test_wrong_input_is_named(change, error, message):
         ex.solve(**(arguments | change))
 
 
-@pytest.mark.parametrize(("scale", "offset"), [(1e-3, 0.0), (1e3, 0.0), (5.0, 300.0)])
+@pytest.mark.parametrize(
+    ("scale", "offset"), [pytest.param(1e-3, 0.0, marks=pytest.mark.slow), (1e3, 0.0), (5.0, 300.0)]
+)
 def test_slow_features_do_not_depend_on_units(scale, offset):
     t = np.arange(4000)
     series = scale * np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1) + offset

@@ -35,7 +35,7 @@ SMALL = [
     pytest.param(DoubleWell(n=4, preset="quick", steps=1, samples=2**14), 1e-2, id="double-well"),
     pytest.param(Sphere(n=4, preset="quick", steps=1, samples=2**14), 1e-5, id="sphere"),
     pytest.param(Torus(n=4, preset="quick", steps=1, samples=2**14), 1e-5, id="torus", marks=pytest.mark.slow),
-    pytest.param(Hydrogen(n=1, steps=1, samples=2**14), 1e-5, id="hydrogen"),
+    pytest.param(Hydrogen(n=1, steps=1, samples=2**14), 1e-5, id="hydrogen", marks=pytest.mark.slow),
 ]
 
 

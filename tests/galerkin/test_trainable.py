@@ -44,7 +44,7 @@ def around(operator, box, separate, n=3):
 def test_they_obey_the_boundary(points, separate):
     network = around(atom(*points) if points else -ex.Laplacian(), MIXED, separate)
     x = MIXED.sample(KEY, 30).x
-    values, slopes = jax.vmap(network), jax.vmap(jax.jacfwd(network))
+    values, slopes = jax.jit(jax.vmap(network)), jax.jit(jax.vmap(jax.jacfwd(network)))
     for face in (-1.0, 1.0):
         np.testing.assert_allclose(values(x.at[:, 0].set(face)), 0, atol=1e-6)
     for face in (0.0, 3.0):
@@ -75,7 +75,7 @@ def test_they_fall_as_the_ground_state_does(separate):
     factor = around(well(), SQUARE, separate).network.factor
     x = np.random.default_rng(0).uniform(-2, 2, (50, 2))
     ground = np.exp(-(x**2) @ [1.0, 2.0] / 2)
-    got = np.asarray(jax.vmap(factor)(jnp.asarray(x, jnp.float32)))
+    got = np.asarray(jax.jit(jax.vmap(factor))(jnp.asarray(x, jnp.float32)))
     near = (x**2) @ [1.0, 2.0] < 1
     np.testing.assert_allclose(np.log(got[near]), np.log(ground[near]), atol=0.15)
     # Further away it falls more slowly: nothing that a network could not make up for.
@@ -89,7 +89,7 @@ def test_states_that_fill_the_box_get_no_decay():
 
 
 def test_they_have_a_cusp_where_the_potential_is_singular():
-    network = around(atom((0.0, 0.0)), SQUARE, separate=True)
+    network = eqx.filter_jit(around(atom((0.0, 0.0)), SQUARE, separate=True))
 
     def kink(step):
         """The even part of both slopes towards the middle, which falls with the step where there is no kink."""

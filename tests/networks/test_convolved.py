@@ -31,7 +31,7 @@ def assert_same(expected, got):
 def test_other_devices_take_other_ways_to_the_same_gradients(form, side, stride):
     def of_images(form):
         gradients = jax.value_and_grad(lambda x, kernel: jnp.sin(form(x, kernel, stride)).sum(), (0, 1))
-        return jax.vmap(gradients, (0, None))(jnp.stack([IMAGE, -IMAGE]), kernel_of(side))
+        return jax.jit(jax.vmap(gradients, (0, None)))(jnp.stack([IMAGE, -IMAGE]), kernel_of(side))
 
     assert_same(of_images(_by_products), of_images(form))
 
@@ -42,6 +42,6 @@ def test_and_so_do_their_transposes(side, stride):
 
     def enlarge(form):
         gradients = jax.value_and_grad(lambda x, k: jnp.sin(form(x, k, stride, IMAGE.shape[1:])).sum(), (0, 1))
-        return gradients(small, kernel_of(side))
+        return jax.jit(gradients)(small, kernel_of(side))
 
     assert_same(enlarge(_by_transposed_products), enlarge(_to_blocks))

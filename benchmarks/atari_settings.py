@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenax.baselines.successor import STACK, into_episode
-from eigenax.datasets.atari import Gameplay, gameplay
+from eigenax.baselines.successor import STACK, with_whole_stacks
+from eigenax.datasets.atari import Gameplay
 from eigenax.evaluation.features import features_of
 from eigenax.evaluation.gameplay import probe
 from eigenax.evaluation.slowness import delta_values
@@ -30,20 +30,16 @@ STEPS_CLIPS_SEED = [
 
 def told(modes: Modes, part: Gameplay) -> tuple[float, float]:
     """The sum of Δ, and the probe."""
-    into = into_episode(part.starts)
-    shown = into >= STACK - 1
+    shown, episodes = with_whole_stacks(part.starts)
     features = features_of(modes, part.frames, frames=STACK, progress=False)[shown]
-    episodes = np.flatnonzero(into[shown] == STACK - 1)[1:]
     return float(delta_values(np.split(features, episodes)).sum()), probe(features, part.ram[shown])
 
 
 def main(base: Atari, place: Path, settings: list[str]) -> None:
-    held_out, game = base.held_out_seed, base.game
+    held_out = base.held_out_seed
     parts = [(base.frames, base.seed), (base.held_out, held_out), (base.held_out, held_out + 1)]
-    seen, reported, chosen_on = (
-        Gameplay(*map(np.array, gameplay(game, n, place / f"{game}-{n}-seed{seed}", seed=seed))) for n, seed in parts
-    )
-    print(f"{game}\nsteps clips seed   sum of Δ  probe  to choose on: sum of Δ  probe")
+    seen, reported, chosen_on = (base.played(place, steps, seed, progress=True) for steps, seed in parts)
+    print(f"{base.game}\nsteps clips seed   sum of Δ  probe  to choose on: sum of Δ  probe")
     for setting in settings:
         steps, clips, seed = map(int, setting.split(","))
         experiment = dataclasses.replace(base, steps=steps, clips=clips, seed=seed)

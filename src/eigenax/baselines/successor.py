@@ -49,6 +49,20 @@ def into_episode(starts: Bool[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
     return times - np.maximum.accumulate(np.where(starts, times, 0))
 
 
+def with_whole_stacks(
+    starts: Bool[np.ndarray, " time"],
+) -> tuple[Bool[np.ndarray, " time"], Int[np.ndarray, " episodes"]]:
+    """Which steps have a whole stack of frames in their episode, and where among those later episodes begin.
+
+    >>> shown, episodes = with_whole_stacks(np.arange(10) % 5 == 0)
+    >>> np.flatnonzero(shown), episodes
+    (array([3, 4, 8, 9]), array([2]))
+    """
+    into = into_episode(starts)
+    shown = into >= STACK - 1
+    return shown, np.flatnonzero(into[shown] == STACK - 1)[1:]
+
+
 class AgentSteps(Source):
     """Steps of an agent, none of which crosses the beginning of an episode; pixels go from 0 to 1."""
 

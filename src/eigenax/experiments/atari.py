@@ -123,7 +123,7 @@ class Atari(SlowFeatures):
         """Play, train both, and measure what all three found on other games."""
         import numpy as np
 
-        from eigenax.baselines.successor import into_episode
+        from eigenax.baselines.successor import with_whole_stacks
         from eigenax.evaluation.features import features_of
         from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
@@ -131,15 +131,15 @@ class Atari(SlowFeatures):
         from eigenax.report.slow_features import draw_slowness, draw_training
         from eigenax.training.metrics import read_metrics
 
-        seen, other = self._played(folder, progress)
-        into = into_episode(other.starts)
-        shown = into >= self._points
+        place = Path(self.data) if self.data else folder / "gameplay"
+        seen = self.played(place, self.frames, self.seed, progress)
+        other = self.played(place, self.held_out, self.held_out_seed, progress)
+        shown, episodes = with_whole_stacks(other.starts)
         modes = self.learned(seen, folder, progress)
         found = {"spin": features_of(modes, other.frames, frames=self._points + 1, progress=progress)[shown]}
         found |= self._successors(seen, other.frames, shown, folder, progress)
         frames, memory = other.frames[shown], other.ram[shown]
         found["pca"] = self._components(seen, frames)
-        episodes = np.flatnonzero(into[shown] == self._points)[1:]
         scores = {
             "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
             "separation": {name: separation(values, frames, self.seed) for name, values in found.items()},
@@ -176,18 +176,15 @@ class Atari(SlowFeatures):
 
         return STACK - 1
 
-    def _played(self, folder: Path, progress: bool) -> "tuple[Gameplay, Gameplay]":
-        """What is learned from, and what nothing is learned from."""
+    def played(self, place: Path, steps: int, seed: int, progress: bool) -> "Gameplay":
+        """Steps of the game, from the folder where all gameplay is or collected into it."""
         import numpy as np
 
         from eigenax.datasets.atari import Gameplay, gameplay
 
-        place, found = Path(self.data) if self.data else folder / "gameplay", []
-        for steps, seed in ((self.frames, self.seed), (self.held_out, self.held_out_seed)):
-            part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
-            frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
-            found.append(Gameplay(frames, *(np.array(one) for one in part[1:])))
-        return found[0], found[1]
+        part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
+        frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
+        return Gameplay(frames, *(np.array(one) for one in part[1:]))
 
     def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
         """The slow features of gameplay."""

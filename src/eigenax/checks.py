@@ -2,14 +2,14 @@
 
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Int
 
 from eigenax.core.batch import Batch
 from eigenax.modes import Which
@@ -125,8 +125,9 @@ def check_edge(operator: Operator, source: Source, network: Any) -> None:
     if not operator.wants_boundary or box is None:
         return
     inside = source.sample(jax.random.key(0), 64).x
+    looks = _values_and_slopes(network)
     for axis, kind in enumerate(box.boundary):
-        if _disobeys(network, inside, axis, kind, box.low[axis], box.high[axis]):
+        if _disobeys(looks, inside, axis, kind, box.low[axis], box.high[axis]):
             what, instead = OBEYING[kind]
             warnings.warn(
                 f"the network {what} at the faces of axis {axis} of the box, whose boundary is {kind!r}, and the "
@@ -136,15 +137,24 @@ def check_edge(operator: Operator, source: Source, network: Any) -> None:
             )
 
 
-def _disobeys(network: Any, inside: Array, axis: int, kind: str, low: float, high: float) -> bool:
-    def slope(x: Array) -> Array:
+Look = Callable[[Array, int], Array]
+
+
+def _values_and_slopes(network: Any) -> tuple[Look, Look]:
+    """Functions of points and an axis, compiled once for all axes."""
+
+    def slope(x: Array, axis: Int[Array, ""]) -> Array:
         return jax.jvp(network, (x,), (jnp.zeros_like(x).at[axis].set(1.0),))[1]
 
+    values, slopes = (jax.jit(jax.vmap(look, (0, None))) for look in (lambda x, axis: network(x), slope))
+    return values, slopes
+
+
+def _disobeys(looks: tuple[Look, Look], inside: Array, axis: int, kind: str, low: float, high: float) -> bool:
+    values_at, slopes_at = looks
     at_low, at_high = (inside.at[:, axis].set(face) for face in (low, high))
-    looks = {"zero": [network], "free": [slope], "periodic": [network, slope]}[kind]
-    for look in looks:
-        at = jax.jit(jax.vmap(look))  # one program instead of one for each operation
-        low_values, high_values, values = at(at_low), at(at_high), at(inside)
+    for at in {"zero": [values_at], "free": [slopes_at], "periodic": [values_at, slopes_at]}[kind]:
+        low_values, high_values, values = (at(x, axis) for x in (at_low, at_high, inside))
         wrong = [low_values - high_values] if kind == "periodic" else [low_values, high_values]
         usual = [values, low_values, high_values] if kind == "periodic" else [values]
         largest, expected = (jnp.abs(jnp.concatenate(parts)).max(0) for parts in (wrong, usual))

@@ -123,7 +123,7 @@ class Atari(SlowFeatures):
         """Play, train both, and measure what all three found on other games."""
         import numpy as np
 
-        from eigenax.baselines.successor import with_whole_stacks
+        from eigenax.baselines.successor import STACK, with_whole_stacks
         from eigenax.evaluation.features import features_of
         from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
@@ -136,7 +136,7 @@ class Atari(SlowFeatures):
         other = self.played(place, self.held_out, self.held_out_seed, progress)
         shown, episodes = with_whole_stacks(other.starts)
         modes = self.learned(seen, folder, progress)
-        found = {"spin": features_of(modes, other.frames, frames=self._points + 1, progress=progress)[shown]}
+        found = {"spin": features_of(modes, other.frames, frames=STACK, progress=progress)[shown]}
         found |= self._successors(seen, other.frames, shown, folder, progress)
         frames, memory = other.frames[shown], other.ram[shown]
         found["pca"] = self._components(seen, frames)
@@ -169,13 +169,6 @@ class Atari(SlowFeatures):
         }
         return Outcome(modes, result, figures)
 
-    @property
-    def _points(self) -> int:
-        """Frames before one that it is seen with."""
-        from eigenax.baselines.successor import STACK
-
-        return STACK - 1
-
     def played(self, place: Path, steps: int, seed: int, progress: bool) -> "Gameplay":
         """Steps of the game, from the folder where all gameplay is or collected into it."""
         import numpy as np
@@ -188,20 +181,20 @@ class Atari(SlowFeatures):
 
     def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
         """The slow features of gameplay."""
+        from eigenax.baselines.successor import STACK
         from eigenax.sources.clips import Clips
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
-        frames = self._points + 1
-        network = self.network((frames, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0)
-        least = self.length + frames - 1
+        network = self.network((STACK, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0)
+        least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
         if not episodes:
             longest = max(len(episode.frames) for episode in seen.episodes())
             raise InputError(
                 f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}: "
-                f"--length {longest - frames + 1} at most"
+                f"--length {longest - STACK + 1} at most"
             )
-        return self.train(Clips(episodes, self.length, frames=frames), network, DRAWS * self.clips, folder, progress)
+        return self.train(Clips(episodes, self.length, frames=STACK), network, DRAWS * self.clips, folder, progress)
 
     def _successors(
         self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
@@ -210,7 +203,7 @@ class Atari(SlowFeatures):
         import equinox as eqx
         import jax
 
-        from eigenax.baselines.successor import AgentSteps, Predictor, eigenpurposes, learn_successors
+        from eigenax.baselines.successor import STACK, AgentSteps, Predictor, eigenpurposes, learn_successors
         from eigenax.evaluation.features import values_over
 
         fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
@@ -222,7 +215,7 @@ class Atari(SlowFeatures):
             steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
             target_every=self.target_every, seed=self.seed, progress=progress,
         )  # fmt: skip
-        values = values_over(network, frames, frames=self._points + 1, progress=progress)[shown]
+        values = values_over(network, frames, frames=STACK, progress=progress)[shown]
         ways = {"successor": True, "successor_from_zero": False}
         return {name: eigenpurposes(values, self.n, centred) for name, centred in ways.items()}
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import eigenax as ex
 from eigenax.cli.main import main
 from eigenax.datasets.atari import gameplay
 from eigenax.experiments.atari import Atari
@@ -25,6 +26,8 @@ def test_three_ways_are_measured_alike_and_shown(tmp_path):
     for score in ("slowness", "separation", "separation_in_time", "probe"):
         assert set(result[score]) == {"spin", "successor", "pca"}
         assert all(np.isfinite(values).all() for values in result[score].values())
+    assert len(result["slowness"]["spin"]) == 2
+    assert ex.load(folder).n == 2
     assert sum(result["slowness"]["spin"]) < 0.5 * sum(result["slowness"]["successor"])
     assert len(result["successor_from_zero"]["slowness"]) == 2
 
@@ -46,6 +49,10 @@ def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
     [
         (["--successor-steps", "0"], "--successor-steps must be at least 1; got 0"),
         (["--latent", "4"], "--latent must be at least --n, 5; got 4"),
+        (["--coarse", "0"], "--coarse must be at least 1; got 0"),
+        (["--coarse", "85"], "--coarse must be at most 84, the side of a frame; got 85"),
+        (["--spare", "-1"], "--spare must be at least 0; got -1"),
+        (["--clips", "1"], "--clips times --length must be more than the 10 functions that are learned; got 10"),
         (["--held-out", "10"], "--held-out must be at least 1000; got 10"),
         ([*SMALL, "--length", "900"], "--length 900 takes episodes of 903 frames; the longest there is has"),
     ],
@@ -61,4 +68,4 @@ def test_the_paper_preset_is_the_published_one():
     assert (paper.optimizer, paper.learning_rate, paper.decay, paper.rate) == ("rmsprop", 1e-6, 0.999, 0.01)
     assert (paper.frames, paper.held_out, paper.average, paper.sparsity) == (500_000, 64_000, "jacobian", "paper")
     assert (paper.successor_steps, paper.successor_batch, paper.successor_learning_rate) == (300_000, 32, 1e-4)
-    assert paper.target_every == 10_000
+    assert (paper.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.networks.features import CoarsePixels
 
 CENTRE = (0.5, -1.0)
 KEY = jax.random.key(0)
@@ -15,6 +16,15 @@ def test_scaled_inputs_measure_each_axis_from_its_centre():
     inputs = ex.ScaledInputs((1.0, -2.0), (2.0, 10.0))
     np.testing.assert_allclose(inputs(jnp.asarray([4.0, 3.0])), [1.5, 0.5])
     assert inputs.size == 2
+
+
+@pytest.mark.parametrize("side", [1, 2, 3])
+def test_coarse_pixels_are_means_of_squares_without_what_is_left_at_the_edges(side):
+    image = np.random.default_rng(0).normal(size=(2, 7, 6)).astype(np.float32)
+    starts = np.ndindex(2, 7 // side, 6 // side)
+    expected = [image[c, i * side : (i + 1) * side, j * side : (j + 1) * side].mean() for c, i, j in starts]
+    got = CoarsePixels(side)(jnp.asarray(image))
+    np.testing.assert_allclose(got, np.reshape(expected, (2, 7 // side, 6 // side)), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("scales", [(1.0, 5.0), (0.3,), ()])

@@ -41,7 +41,7 @@ class Atari(SlowFeatures):
         "quick": {
             "frames": 20_000,
             "held_out": 6000,
-            "steps": 350,
+            "steps": 700,
             "clips": 12,
             "channels": "16,16,16",
             "successor_steps": 500,
@@ -57,6 +57,8 @@ class Atari(SlowFeatures):
             "activation": "relu",
             "learning_rate": 1e-6,
             "schedule": "constant",
+            "spare": 0,
+            "coarse": 1,
         },
     }
 
@@ -68,7 +70,11 @@ class Atari(SlowFeatures):
     """Folder of the gameplay, for several runs to share; by default it is in that of the run."""
     n: int = 5
     """Number of features; the constant one is not counted."""
-    steps: int = 500
+    spare: int = 5
+    """Functions learned beside the features, which are the slowest of all; with some to spare, fewer seeds miss one."""
+    coarse: int = 2
+    """Side of the squares of pixels that the slow features see as one."""
+    steps: int = 400
     """Training steps; with more, features are slower, and of rarer things."""
     clips: int = 48
     """Clips in a batch."""
@@ -107,17 +113,27 @@ class Atari(SlowFeatures):
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
+        from eigenax.datasets.gameplay import SIDE
+
+        self.check_at_least(0, "spare")
         super().check()
         self.check_at_least_one(
             "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
-            "target_every",
+            "target_every", "coarse",
         )  # fmt: skip
         self.check_positive("successor_learning_rate")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
         if self.length >= self.frames:
             raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
+        if self.coarse > SIDE:
+            raise ValueError(f"--coarse must be at most {SIDE}, the side of a frame; got {self.coarse}")
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
+
+    @property
+    def functions(self) -> int:
+        """Functions that are learned, of which the slowest are the features."""
+        return self.n + self.spare
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Play, train both, and measure what all three found on other games."""
@@ -185,7 +201,7 @@ class Atari(SlowFeatures):
         from eigenax.sources.clips import Clips
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
-        network = self.network((STACK, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0)
+        network = self.network((STACK, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0, self.coarse)
         least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
         if not episodes:

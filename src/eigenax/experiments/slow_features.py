@@ -75,8 +75,11 @@ class SlowFeatures(Experiment):
             raise ValueError(f"--length must be at least 2, one pair of points; got {self.length}")
         if min(self.maps) < 1:
             raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
-        if self.clips * self.length <= self.n:
-            raise ValueError(f"--clips times --length must be more than --n, {self.n}; got {self.clips * self.length}")
+        if self.clips * self.length <= self.functions:
+            raise ValueError(
+                f"--clips times --length must be more than the {self.functions} functions that are learned; "
+                f"got {self.clips * self.length}"
+            )
         check_averaging(self)
 
     @property
@@ -88,25 +91,34 @@ class SlowFeatures(Experiment):
             raise ValueError(f"--channels must be numbers like 32,64,64; got {self.channels!r}") from None
 
     @property
+    def functions(self) -> int:
+        """Functions that are learned, of which the slowest are the features."""
+        return self.n
+
+    @property
     def held_out_seed(self) -> int:
         """The seed of what nothing is trained on."""
         return (self.seed + HELD_OUT_SEED) % 2**32
 
-    def network(self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0) -> "Network":
-        """The paper's convolution, of pixels that are scaled first, with a constant before its outputs."""
+    def network(
+        self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0, coarse: int = 1
+    ) -> "Network":
+        """The paper's convolution, of pixels made coarser and scaled first, with a constant before its outputs."""
         import equinox as eqx
         import jax
 
         from eigenax.assemble import network_key
         from eigenax.networks.base import OnInputs, WithConstant
         from eigenax.networks.conv import Conv
-        from eigenax.networks.features import ScaledPixels
+        from eigenax.networks.features import CoarsePixels, ScaledPixels
+
+        frames, height, width = shape
 
         @eqx.filter_jit  # one program instead of one for each array
         def made(key: jax.Array) -> Conv:
             return Conv(
-                shape,
-                self.n,
+                (frames, height // coarse, width // coarse),
+                self.functions,
                 channels=self.maps,
                 kernel=self.kernel,
                 width=self.width,
@@ -117,7 +129,8 @@ class SlowFeatures(Experiment):
             )
 
         conv = made(network_key(self.seed))
-        return WithConstant(OnInputs(ScaledPixels(centre, scale), conv))
+        scaled = OnInputs(ScaledPixels(centre, scale), conv)
+        return WithConstant(scaled if coarse == 1 else OnInputs(CoarsePixels(coarse), scaled))
 
     def solver(self) -> "SpIN":
         """SpIN, with β constant or following the learning rate."""
@@ -136,7 +149,7 @@ class SlowFeatures(Experiment):
             modes = eigenax.solve(
                 eigenax.Slowness(),
                 source,
-                self.n + 1,
+                self.functions + 1,
                 network=network,
                 solver=self.solver(),
                 steps=self.steps,
@@ -149,4 +162,4 @@ class SlowFeatures(Experiment):
             )
         except ValueError as error:  # what only the solver could see, such as too few different frames
             raise InputError(str(error)) from error
-        return modes[1:]
+        return modes[1 : self.n + 1]

@@ -38,6 +38,22 @@ class ScaledPixels(eqx.Module):
         return (x - self.centre) / self.scale
 
 
+class CoarsePixels(eqx.Module):
+    """Squares of `side` × `side` pixels as one, their mean; what is left of the image at its edges is not seen.
+
+    >>> CoarsePixels(2)(jnp.arange(15.0).reshape(1, 3, 5))
+    Array([[[3., 5.]]], dtype=float32)
+    """
+
+    side: int = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "c rows columns"]:
+        """The larger pixels of one image."""
+        height, width = (size // self.side for size in x.shape[1:])
+        squares = x[:, : height * self.side, : width * self.side].reshape(-1, height, self.side, width, self.side)
+        return squares.mean((2, 4))
+
+
 class Whitened(eqx.Module):
     """(coordinates(x) − mean) @ matrix: coordinates in which states are of size one in every direction.
 

@@ -5,7 +5,7 @@
 
 A setting is steps,clips,coarse,spare,seed, as `eigenax run atari --help` has them.
 
-Gameplay is collected into the folder GAMES. Settings are chosen on games that are in no result of seed 0, those that
+Gameplay is collected into the folder GAMES. Settings are compared on games that are in no result of seed 0, those that
 `--seed 1` holds out; beside them are the held-out games of `eigenax run atari`. Only the slow features are trained.
 """
 
@@ -25,8 +25,9 @@ from eigenax.experiments.atari import Atari
 from eigenax.modes import Modes
 
 SETTINGS = [
-    "300,96,1,0,0", "500,48,1,0,0", "12000,96,1,0,0", "100,48,2,0,0", "300,48,2,0,0", "1000,48,2,0,0", "2000,48,2,0,0",
-    "500,48,2,3,0", "300,48,2,5,0", "400,48,2,5,0", "500,48,2,5,0", "500,48,2,7,0", "1000,48,3,0,0", "300,48,4,0,0",
+    "100,48,1,0,0", "300,96,1,0,0", "500,48,1,0,0", "500,48,1,3,0", "500,48,1,7,0", "12000,96,1,0,0", "100,48,2,0,0",
+    "300,48,2,0,0", "1000,48,2,0,0", "2000,48,2,0,0", "400,48,2,3,0", "500,48,2,3,0", "600,48,2,3,0", "300,48,2,5,0",
+    "400,48,2,5,0", "500,48,2,5,0", "500,48,2,7,0", "300,48,3,0,0", "1000,48,3,0,0", "300,48,4,0,0",
 ]  # fmt: skip
 NAMES = ("steps", "clips", "coarse", "spare", "seed")
 
@@ -46,14 +47,14 @@ def told(modes: Modes, part: Gameplay) -> tuple[float, float]:
 def main(base: Atari, place: Path, settings: list[dict[str, int]]) -> None:
     held_out = base.held_out_seed
     parts = [(base.frames, base.seed), (base.held_out, held_out), (base.held_out, held_out + 1)]
-    seen, reported, chosen_on = (base.played(place, steps, seed, progress=True) for steps, seed in parts)
+    seen, reported, compared_on = (base.played(place, steps, seed, progress=True) for steps, seed in parts)
     said = " ".join(f"{name:>6}" for name in NAMES)
-    print(f"{base.game}\n{said}    sum of Δ  probe  to choose on: sum of Δ  probe")
+    print(f"{base.game}\n{said}    sum of Δ  probe    compared on: sum of Δ  probe")
     for values in settings:
         experiment = dataclasses.replace(base, **values)
         with tempfile.TemporaryDirectory() as folder:
             modes = experiment.learned(seen, Path(folder), progress=True)
-        (slowness, share), (other_slowness, other_share) = told(modes, reported), told(modes, chosen_on)
+        (slowness, share), (other_slowness, other_share) = told(modes, reported), told(modes, compared_on)
         said = " ".join(f"{value:6}" for value in values.values())
         print(f"{said} {slowness:11.5f} {share:6.3f} {other_slowness:23.5f} {other_share:6.3f}")
 

@@ -26,7 +26,7 @@ eigenax: ordered eigenfunctions of linear operators, learned from samples.
   eigenax solve [settings]      −∇² + V for a potential V of your own; `eigenax solve --help`
   eigenax slow FILES [settings] slow features of videos or series of your own; `eigenax slow --help`
   eigenax resume DIR            go on with an interrupted run
-  eigenax report DIR            draw the page of a finished run again
+  eigenax report DIR            write the page of a finished run again
 """
 
 

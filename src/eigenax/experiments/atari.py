@@ -30,7 +30,7 @@ DRAWS = 64
 class Atari(SlowFeatures):
     """Slow features of a random agent's view of an Atari game, beside successor features and principal components.
 
-    `best` is our settings, `quick` the same for two cores, `paper` the published settings.
+    `best` is our settings and `paper` the published ones, both for a GPU; `quick` takes six minutes on two cores.
     """
 
     name: ClassVar[str] = "atari"
@@ -71,11 +71,11 @@ class Atari(SlowFeatures):
     n: int = 5
     """Number of features; the constant one is not counted."""
     spare: int = 5
-    """Functions learned beside the features, which are the slowest of all; with some to spare, fewer seeds miss one."""
+    """Functions learned beyond the features and then left out, so that the features are the slowest of more."""
     coarse: int = 2
-    """Side of the squares of pixels that the slow features see as one."""
+    """Side of the squares of pixels that slow features see as one, to keep what is small out of sight; 1 for none."""
     steps: int = 400
-    """Training steps; with more, features are slower, and of rarer things."""
+    """Training steps of the slow features; with more they are slower, and of rarer things."""
     clips: int = 48
     """Clips in a batch."""
     frames: int = 500_000
@@ -115,13 +115,13 @@ class Atari(SlowFeatures):
         """Raise `ValueError` naming the first setting that makes no sense."""
         from eigenax.datasets.gameplay import SIDE
 
-        self.check_at_least(0, "spare")
         super().check()
         self.check_at_least_one(
             "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
             "target_every", "coarse",
         )  # fmt: skip
         self.check_positive("successor_learning_rate")
+        self.check_at_least(0, "spare")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
         if self.length >= self.frames:
             raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
@@ -180,7 +180,7 @@ class Atari(SlowFeatures):
         figures = {
             "extremes": draw_extremes(frames, {name: found[name] for name in methods}, result),
             "slowness": draw_slowness({NAMES[name]: values for name, values in result["slowness"].items()}),
-            "training": draw_training(metrics),
+            "training": draw_training(metrics, self.n),
             "successor-losses": draw_losses(losses),
         }
         return Outcome(modes, result, figures)

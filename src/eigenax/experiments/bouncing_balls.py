@@ -201,5 +201,5 @@ class BouncingBalls(SlowFeatures):
             "heat-maps": draw_heat_maps(heat_maps(features, positions[1:], self.reach), slowness["learned"], told),
             "joint-feature": draw_overlays(pairs, features[extreme, told.joint], told),
             "slowness": draw_slowness(slowness),
-            "training": draw_training(metrics),
+            "training": draw_training(metrics, self.n),
         }

@@ -112,12 +112,12 @@ class SlowFeatures(Experiment):
         from eigenax.networks.conv import Conv
         from eigenax.networks.features import CoarsePixels, ScaledPixels
 
-        frames, height, width = shape
+        frames, rows, columns = shape
 
         @eqx.filter_jit  # one program instead of one for each array
         def made(key: jax.Array) -> Conv:
             return Conv(
-                (frames, height // coarse, width // coarse),
+                (frames, rows // coarse, columns // coarse),
                 self.functions,
                 channels=self.maps,
                 kernel=self.kernel,
@@ -129,8 +129,7 @@ class SlowFeatures(Experiment):
             )
 
         conv = made(network_key(self.seed))
-        scaled = OnInputs(ScaledPixels(centre, scale), conv)
-        return WithConstant(scaled if coarse == 1 else OnInputs(CoarsePixels(coarse), scaled))
+        return WithConstant(OnInputs(CoarsePixels(coarse), OnInputs(ScaledPixels(centre, scale), conv)))
 
     def solver(self) -> "SpIN":
         """SpIN, with β constant or following the learning rate."""

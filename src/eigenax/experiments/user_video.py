@@ -163,7 +163,7 @@ class UserVideo(SlowFeatures):
             result |= {"columns": {"held out": slowness}, "notes": _notes(held_out, modes.eigenvalues, frames)}
         outcome = self._outcome(modes, recordings, features, result, ends)
         if frames == 2:
-            outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"))
+            outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"), self.n)
         return outcome
 
     def _learned(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":

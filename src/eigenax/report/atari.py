@@ -37,7 +37,9 @@ def draw_extremes(
     return figure, (
         f"The mean of the {EXTREME} held-out frames that activate a feature most (above) and least (below), its "
         "slowness Δ, and how far the two means are apart, in standard errors of random splits of the same frames. "
-        "Probe: the share of the console's memory that linear functions of all features explain."
+        "Probe: the share of the console's memory that linear functions of all features explain. "
+        f"Slow features after {result['iterations']['spin']:,} training steps, successor features after "
+        f"{result['iterations']['successor']:,}."
     )
 
 
@@ -46,7 +48,7 @@ def draw_losses(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
     steps = [row["step"] for row in metrics]
     shown = {
         "error of the next frame": [row["prediction"] for row in metrics],
-        "share of the variance": [row["successor"] / max(row["aim"], 1e-12) for row in metrics],
+        "successor error over variance": [row["successor"] / max(row["aim"], 1e-12) for row in metrics],
     }
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 2.6)
@@ -56,6 +58,6 @@ def draw_losses(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
             axis.set(xlabel="step", ylabel=name, yscale="log", xlim=(0, steps[-1]))
     return figure, (
         "Training of the successor features. Left: the mean squared error of the next frame. Right: that of successor "
-        "features against one step of their recursion, as a share of its variance, which grows with every renewal of "
+        "features against one step of their recursion, over the variance of that, which grows with every renewal of "
         "the target network; each renewal makes a step."
     )

@@ -87,7 +87,7 @@ def _line(axis: Axes, values: Float[np.ndarray, " n"], name: str, colour: Any, w
     axis.plot(np.arange(1, len(values) + 1), values, "o-", color=colour, linewidth=width, markersize=3, label=name)
 
 
-def draw_training(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
+def draw_training(metrics: list[dict[str, Any]], features: int) -> tuple[Figure, str]:
     """The Rayleigh quotients of the outputs, in the order in which the network has them."""
     steps = np.array([row["step"] for row in metrics])
     values = np.array([row["eigenvalues"] for row in metrics])[:, 1:]
@@ -99,7 +99,8 @@ def draw_training(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
         axis.set(xlabel="step", ylabel="Δ in training", yscale="log", xlim=(steps[0], steps[-1]))
     swaps = order_swaps(values)
     caption = (
-        "Rayleigh quotients of the outputs in training, the first in the darkest colour, averaged between log points. "
+        f"Rayleigh quotients of the {values.shape[1]} outputs in training, the first in the darkest colour, averaged "
+        f"between log points; the slowest {features} are the features. "
         f"Neighbours changed their order {swaps} times from one log point to the next."
     )
     return figure, caption

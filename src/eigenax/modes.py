@@ -13,19 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real
 
-from eigenax import serialisation
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import RunError
+from eigenax.io import serialisation
+from eigenax.io.files import check_format, pack_tensors, read_tensors, write_atomically
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
-from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
-FORMAT = "eigenax-modes-2"
+FORMAT = "eigenax-modes-3"
 FILE = "modes.safetensors"
 Which = Literal["smallest", "largest"]
 
@@ -195,8 +195,7 @@ def load(path: str | PathLike[str]) -> Modes:
         why = "the run is unfinished, `eigenax resume` it" if Path(path).is_dir() else "no such file"
         raise RunError(f"there are no modes at {file}: {why}")
     arrays, metadata = read_tensors(file)
-    if metadata.get("format") != FORMAT:
-        raise RunError(f"{file} does not hold eigenax modes")
+    check_format(file, metadata.get("format"), FORMAT, "eigenax modes")
     try:
         return serialisation.decode(metadata["modes"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError, ImportError) as error:

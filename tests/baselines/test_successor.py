@@ -21,8 +21,8 @@ from eigenax.baselines.successor import (
     learn_successors,
 )
 from eigenax.errors import DivergedError, InterruptedRun, RunError
+from eigenax.io.metrics import read_metrics
 from eigenax.operators.slowness import Slowness
-from eigenax.training.metrics import read_metrics
 
 
 def blinking(steps=400, side=12):

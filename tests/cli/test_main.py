@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from eigenax.cli.main import main
-from eigenax.training.files import locked
+from eigenax.io.files import locked
 
 SMALL = [
     "--preset",

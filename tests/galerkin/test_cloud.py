@@ -23,10 +23,10 @@ from eigenax.galerkin.cloud import (
     spread_of,
     waves_around,
 )
+from eigenax.io.serialisation import decode, encode
 from eigenax.networks.boundary import Walls
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes
-from eigenax.serialisation import decode, encode
 
 SQUARE = ex.Box(-10.0, 10.0, dims=2)
 MIDDLE, COVARIANCE = np.array([3.0, -4.0]), np.array([[0.09, 0.05], [0.05, 0.04]])

@@ -13,9 +13,9 @@ from eigenax.assemble import chosen
 from eigenax.evaluation.line import line_energies
 from eigenax.galerkin.rounds import first_cloud
 from eigenax.galerkin.trainable import network_around
+from eigenax.io.checkpoint import checkpoints
 from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
-from eigenax.training.checkpoint import checkpoints
 
 KEY = jax.random.key(0)
 MIXED = ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=("zero", "free", "periodic"))

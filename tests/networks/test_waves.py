@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 
 import eigenax as ex
+from eigenax.io.serialisation import decode, encode
 from eigenax.networks.boundary import Edges, Walls
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
@@ -20,7 +21,6 @@ from eigenax.networks.waves import (
     cusp_scales,
     random_frequencies,
 )
-from eigenax.serialisation import decode, encode
 
 SIZE = 7
 BOX = ex.Box([-1.0, 0.0], [2.0, 3.0], boundary=("zero", "periodic"))

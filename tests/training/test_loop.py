@@ -12,7 +12,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.assemble import fit
-from eigenax.training.checkpoint import checkpoints
+from eigenax.io.checkpoint import checkpoints
 
 BOX = ex.Box(-5, 5, dims=1)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from eigenax.datasets.gameplay import KINDS, Gameplay
 from eigenax.errors import InputError, RunError
-from eigenax.training.files import explained, locked, make_folder, write_atomically
+from eigenax.io.files import explained, locked, make_folder, write_atomically
 from eigenax.training.progress import progress_track
 
 STREAM = 2500

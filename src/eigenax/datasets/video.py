@@ -14,7 +14,7 @@ from jaxtyping import Float
 from PIL import Image, UnidentifiedImageError
 
 from eigenax.errors import InputError
-from eigenax.training.files import explained, make_folder
+from eigenax.io.files import explained, make_folder
 from eigenax.training.progress import progress_track
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)

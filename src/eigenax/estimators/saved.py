@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenax import serialisation
 from eigenax.errors import RunError
+from eigenax.io import serialisation
+from eigenax.io.files import check_format, pack_tensors, read_tensors, write_atomically
 from eigenax.modes import Modes
-from eigenax.training.files import pack_tensors, read_tensors, write_atomically
 
 
 class Saved(BaseEstimator, ABC):
@@ -66,8 +66,7 @@ class Saved(BaseEstimator, ABC):
         if not Path(path).is_file():
             raise RunError(f"there is no file {path}")
         arrays, metadata = read_tensors(Path(path))
-        if metadata.get("format") != cls._format:
-            raise RunError(f"{path} does not hold {cls._holds}")
+        check_format(Path(path), metadata.get("format"), cls._format, cls._holds)
         parameters = metadata["parameters"]
         if parameters.keys() != cls().get_params().keys():
             raise RunError(f"{path} was not saved by {cls.__name__} but by another estimator")

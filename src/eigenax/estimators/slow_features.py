@@ -44,7 +44,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
     True
     """
 
-    _format: ClassVar[str] = "eigenax-slow-features-3"
+    _format: ClassVar[str] = "eigenax-slow-features-4"
     _holds: ClassVar[str] = "slow features"
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
 

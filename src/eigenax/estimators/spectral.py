@@ -55,7 +55,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
     """
 
     n_features_in_: int
-    _format: ClassVar[str] = "eigenax-spectral-embedding-1"
+    _format: ClassVar[str] = "eigenax-spectral-embedding-2"
     _holds: ClassVar[str] = "a spectral embedding"
 
     def __init__(

@@ -143,9 +143,9 @@ class Atari(SlowFeatures):
         from eigenax.evaluation.features import features_of
         from eigenax.evaluation.gameplay import probe, separation
         from eigenax.evaluation.slowness import delta_values
+        from eigenax.io.metrics import read_metrics
         from eigenax.report.atari import NAMES, draw_extremes, draw_losses
         from eigenax.report.slow_features import draw_slowness, draw_training
-        from eigenax.training.metrics import read_metrics
 
         place = Path(self.data) if self.data else folder / "gameplay"
         seen = self.played(place, self.frames, self.seed, progress)

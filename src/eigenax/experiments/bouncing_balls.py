@@ -123,8 +123,8 @@ class BouncingBalls(SlowFeatures):
         from eigenax.evaluation.balls import meaning
         from eigenax.evaluation.features import features_of
         from eigenax.evaluation.slowness import delta_values
+        from eigenax.io.metrics import read_metrics
         from eigenax.sources.clips import Clips
-        from eigenax.training.metrics import read_metrics
 
         source = Clips(self.video.positions.astype(np.float32), self.length, frames=2, view=self.view)
         network = self.network((2, self.size, self.size))

@@ -29,7 +29,7 @@ def claim(folder: Path, experiment: Experiment) -> set[Path]:
 
     Returns what was there before and does not count: what a crash left of a file.
     """
-    from eigenax.training.files import explained, make_folder, write_atomically
+    from eigenax.io.files import explained, make_folder, write_atomically
 
     with explained(folder):
         taken = folder.exists()
@@ -49,7 +49,7 @@ def claim(folder: Path, experiment: Experiment) -> set[Path]:
 
 def release(folder: Path, before: set[Path]) -> None:
     """Empty a folder of what a run wrote that failed before it learned anything, so that it can be tried again."""
-    from eigenax.training.checkpoint import checkpoints
+    from eigenax.io.checkpoint import checkpoints
 
     if checkpoints(folder / "checkpoints"):
         return

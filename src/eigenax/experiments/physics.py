@@ -54,7 +54,7 @@ class Physics(Experiment):
         """Solve, and compare with what is known."""
         import eigenax
         from eigenax.errors import InputError
-        from eigenax.training.metrics import read_metrics
+        from eigenax.io.metrics import read_metrics
 
         try:
             modes = eigenax.solve(

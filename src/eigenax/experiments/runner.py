@@ -13,9 +13,9 @@ from eigenax.experiments.folder import FIGURES, RESULT, plain
 
 def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict[str, Any]:
     """Train or go on training, measure, and write modes, figures, result.json and the page. Returns the result."""
+    from eigenax.io.files import write_atomically
     from eigenax.modes import FILE
     from eigenax.report.page import write_page
-    from eigenax.training.files import write_atomically
 
     began = time.perf_counter()
     outcome = experiment.run(folder, progress)
@@ -52,8 +52,8 @@ def _device() -> str:
 
 
 def _save_figures(outcome: Outcome, folder: Path) -> dict[str, str]:
+    from eigenax.io.files import make_folder, write_atomically
     from eigenax.report.style import to_png
-    from eigenax.training.files import make_folder, write_atomically
 
     make_folder(folder / FIGURES)
     for name, (figure, _) in outcome.figures.items():

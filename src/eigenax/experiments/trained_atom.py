@@ -177,9 +177,9 @@ class TrainedAtom(Physics, abc.ABC):
 
     def run_training(self, folder: Path, progress: bool) -> Outcome:
         """Train, with and without correction where asked, and compare with the closed form and the grid."""
+        from eigenax.io.metrics import read_metrics
         from eigenax.modes import FILE
         from eigenax.report.hydrogen import Panels, draw
-        from eigenax.training.metrics import read_metrics
 
         modes, last = self.train(folder, progress)
         result = self.training_scores(modes, progress) | {

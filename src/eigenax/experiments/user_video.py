@@ -131,8 +131,8 @@ class UserVideo(SlowFeatures):
     def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
         from eigenax.evaluation.slowness import delta_values
         from eigenax.galerkin.series import slow_waves
+        from eigenax.io.metrics import read_metrics
         from eigenax.report.slow_features import draw_training
-        from eigenax.training.metrics import read_metrics
 
         series = [recording.rows for recording in recordings]
         frames = frames_of(series[0])
@@ -198,7 +198,7 @@ class UserVideo(SlowFeatures):
         import numpy as np
 
         from eigenax.evaluation.features import features_of
-        from eigenax.training.files import write_atomically
+        from eigenax.io.files import write_atomically
 
         frames = frames_of(series[0])
         features = [features_of(modes, rows, frames=frames, progress=progress) for rows in series]

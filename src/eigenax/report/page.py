@@ -12,8 +12,8 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from eigenax import __version__
 from eigenax.errors import RunError
 from eigenax.experiments.base import flag
+from eigenax.io.files import write_atomically
 from eigenax.report.digits import decimals, rounded
-from eigenax.training.files import write_atomically
 
 if TYPE_CHECKING:
     from eigenax.experiments.base import Experiment

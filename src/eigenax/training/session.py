@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenax.errors import RunError, StoppedError
-from eigenax.training.checkpoint import load_newest, save_checkpoint
-from eigenax.training.files import locked, make_folder
+from eigenax.io.checkpoint import load_newest, save_checkpoint
+from eigenax.io.files import locked, make_folder
+from eigenax.io.metrics import append_metrics, rewind_metrics
 from eigenax.training.loop import Moment
-from eigenax.training.metrics import append_metrics, rewind_metrics
 from eigenax.training.state import RunState
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eigenax.training.files import explained, write_atomically
+from eigenax.io.files import explained, write_atomically
 
 
 def append_metrics(path: Path, row: dict[str, Any]) -> None:

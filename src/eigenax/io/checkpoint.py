@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from eigenax.errors import RunError
-from eigenax.training.files import make_folder, pack_tensors, read_tensors, write_atomically
+from eigenax.io.files import make_folder, pack_tensors, read_tensors, write_atomically
 
 FORMAT = "eigenax-checkpoint-1"
 KEPT = 3

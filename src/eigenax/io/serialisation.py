@@ -1,7 +1,6 @@
-"""Modules to arrays and plain data and back, without pickle: only classes of this package are ever built."""
+"""Modules to arrays and plain data and back, without pickle: only classes of the registry are ever built."""
 
 import dataclasses
-import importlib
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-PACKAGE = __package__ or "eigenax"
+from eigenax.io.registry import find_class, name_of
 
 
 def encode(value: Any, arrays: dict[str, np.ndarray], name: str = "") -> Any:
@@ -18,14 +17,12 @@ def encode(value: Any, arrays: dict[str, np.ndarray], name: str = "") -> Any:
         arrays[name] = np.asarray(value)
         return {"array": name, "device": isinstance(value, jax.Array)}
     if isinstance(value, eqx.Module):
-        cls = type(value)
-        if cls.__module__.partition(".")[0] != PACKAGE:
-            raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an eigenax class")
+        known_as = name_of(type(value))
         fields = {
             field.name: encode(getattr(value, field.name), arrays, f"{name}.{field.name}".lstrip("."))
             for field in dataclasses.fields(value)
         }
-        return {"class": f"{cls.__module__}:{cls.__qualname__}", "fields": fields}
+        return {"class": known_as, "fields": fields}
     if isinstance(value, tuple | list):
         return {"tuple": [encode(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]}
     if value is None or isinstance(value, str | int | float | bool):
@@ -41,13 +38,7 @@ def decode(data: Any, arrays: dict[str, np.ndarray]) -> Any:
         return tuple(decode(item, arrays) for item in data["tuple"])
     if "value" in data:
         return data["value"]
-    module_name, _, class_name = data["class"].partition(":")
-    if module_name.partition(".")[0] != PACKAGE:
-        raise TypeError(f"{module_name}.{class_name} is not an eigenax class")
-    cls = getattr(importlib.import_module(module_name), class_name, None)
-    if not (isinstance(cls, type) and issubclass(cls, eqx.Module)):
-        raise TypeError(f"{module_name}.{class_name} is not an eigenax module")
-    module = object.__new__(cls)
+    module = object.__new__(find_class(data["class"]))
     for field, value in data["fields"].items():
         object.__setattr__(module, field, decode(value, arrays))
     return module

@@ -7,9 +7,9 @@ from safetensors.numpy import save_file
 
 import eigenax as ex
 from eigenax.assemble import fit
-from eigenax.training.checkpoint import KEPT, checkpoints, load_newest, save_checkpoint
-from eigenax.training.files import write_atomically
-from eigenax.training.metrics import append_metrics, read_metrics, rewind_metrics
+from eigenax.io.checkpoint import KEPT, checkpoints, load_newest, save_checkpoint
+from eigenax.io.files import write_atomically
+from eigenax.io.metrics import append_metrics, read_metrics, rewind_metrics
 
 STATE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jnp.array([1, 2], jnp.uint32), "step": jnp.array(7, jnp.int32)}
 

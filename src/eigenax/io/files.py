@@ -95,3 +95,13 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             return arrays, json.loads((file.metadata() or {}).get("eigenax", "{}"))
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"{path.name} is damaged ({error})") from error
+
+
+def check_format(path: Path, found: str | None, wanted: str, holds: str) -> None:
+    """Refuse a file of another format, and say whether it holds something else or is of another version."""
+    if found == wanted:
+        return
+    # The last part of a format is its version.
+    if found is not None and found.rpartition("-")[0] == wanted.rpartition("-")[0]:
+        raise RunError(f"{path} was written by another version of eigenax (its format is {found}, not {wanted})")
+    raise RunError(f"{path} does not hold {holds}")

@@ -1,0 +1,63 @@
+"""The names that saved files give to classes, and where each class lives now."""
+
+from importlib import import_module
+
+# The names are in files that people keep: a class may move, which changes its line here, but keeps its name for ever.
+HOMES = {
+    "Adaptive": "eigenax.sources.adaptive",
+    "Arrays": "eigenax.sources.arrays",
+    "Bounded": "eigenax.networks.base",
+    "Box": "eigenax.sources.box",
+    "BoxFactor": "eigenax.networks.boundary",
+    "Cells": "eigenax.galerkin.embedding",
+    "Clips": "eigenax.sources.clips",
+    "CoarsePixels": "eigenax.networks.features",
+    "Conv": "eigenax.networks.conv",
+    "CuspInputs": "eigenax.networks.features",
+    "Cusps": "eigenax.networks.waves",
+    "Discs": "eigenax.datasets.bouncing_balls",
+    "Distribution": "eigenax.sources.distribution",
+    "Edges": "eigenax.networks.boundary",
+    "ExponentialEnvelopes": "eigenax.networks.waves",
+    "Falling": "eigenax.networks.features",
+    "Gaussian": "eigenax.sources.densities",
+    "GaussianEnvelopes": "eigenax.networks.waves",
+    "HiddenLayer": "eigenax.networks.base",
+    "InMemory": "eigenax.sources.rows",
+    "MLP": "eigenax.networks.mlp",
+    "Mixture": "eigenax.sources.mixture",
+    "Modes": "eigenax.modes",
+    "Offset": "eigenax.networks.boundary",
+    "OnDisk": "eigenax.sources.rows",
+    "OnInputs": "eigenax.networks.base",
+    "Radial": "eigenax.sources.densities",
+    "ScaledInputs": "eigenax.networks.features",
+    "ScaledPixels": "eigenax.networks.features",
+    "Scales": "eigenax.sources.densities",
+    "Separate": "eigenax.networks.mlp",
+    "SphereEmbedding": "eigenax.sources.surface",
+    "Steps": "eigenax.sources.steps",
+    "Surface": "eigenax.sources.surface",
+    "TorusEmbedding": "eigenax.sources.surface",
+    "Transitions": "eigenax.sources.transitions",
+    "Walls": "eigenax.networks.boundary",
+    "Waves": "eigenax.networks.waves",
+    "Whitened": "eigenax.networks.features",
+    "WithConstant": "eigenax.networks.base",
+}
+
+
+def find_class(name: str) -> type:
+    """The class of a name; only the module where it lives is imported."""
+    if name not in HOMES:
+        raise TypeError(f"{name} is not an eigenax class that files can hold")
+    return getattr(import_module(HOMES[name]), name)
+
+
+def name_of(cls: type) -> str:
+    """The name of a class in files."""
+    name = cls.__name__
+    # A class of someone else's may have the name of one of ours.
+    if name not in HOMES or find_class(name) is not cls:
+        raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an eigenax class that files can hold")
+    return name

@@ -17,6 +17,7 @@ from eigenax.errors import RunError
 from eigenax.estimators import spectral
 from eigenax.estimators.spectral import SpectralEmbedding
 from eigenax.galerkin.embedding import neighbour_graph, rbf_graph
+from eigenax.io.files import pack_tensors
 
 pytestmark = pytest.mark.filterwarnings("ignore:the graph falls into")
 
@@ -126,6 +127,9 @@ def test_it_is_saved_and_loaded_without_pickle(tmp_path):
     found.modes_.save(tmp_path / "modes.safetensors")
     with pytest.raises(RunError, match="does not hold a spectral embedding"):
         SpectralEmbedding.load(tmp_path / "modes.safetensors")
+    (tmp_path / "older.safetensors").write_bytes(pack_tensors({}, {"format": "eigenax-spectral-embedding-1"}))
+    with pytest.raises(RunError, match="another version of eigenax"):
+        SpectralEmbedding.load(tmp_path / "older.safetensors")
     with pytest.raises(TypeError, match="random_state=None or a number"):
         embedding(1, random_state=np.random.RandomState(0)).fit(rows).save(tmp_path / "not.safetensors")
 

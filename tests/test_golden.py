@@ -138,7 +138,7 @@ PHYSICS = [
     # 1.87e-8, 1.75e-9, 5.51e-9 and 1.49e-5, 2.04e-5, 1.54e-5
     pytest.param(oscillator_1d, {}, 1.87e-8, 2.04e-5, id="oscillator on a line by default", marks=pytest.mark.slow),
     # 4.00e-8, 1.82e-8, 4.21e-8 and 1.13e-4, 1.99e-4, 1.79e-4
-    pytest.param(oscillator_2d, FEWER_WAVES, 4.21e-8, 1.99e-4, id="oscillator in a plane"),
+    pytest.param(oscillator_2d, FEWER_WAVES, 4.21e-8, 1.99e-4, id="oscillator in a plane", marks=pytest.mark.slow),
     # 1.49e-9, 2.60e-9, 2.68e-9 and 4.36e-5, 4.85e-5, 5.13e-5
     pytest.param(oscillator_2d, {}, 2.68e-9, 5.13e-5, id="oscillator in a plane by default", marks=pytest.mark.slow),
     # 7.26e-9, 1.05e-8, 1.32e-8 and 1.07e-4, 8.29e-5, 1.44e-4

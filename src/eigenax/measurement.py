@@ -14,7 +14,7 @@ from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision
 from eigenax.core.rayleigh import second_moment
-from eigenax.core.ritz import Finish, combine, distance_to_exact, lowest
+from eigenax.core.ritz import CUTOFFS, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
@@ -31,8 +31,7 @@ POINTS_PER_FUNCTION = 64
 """A Rayleigh–Ritz step over f functions takes so many times f points at least."""
 LEAST_POINTS = 100
 """Functions that live on fewer samples than this are left out."""
-CUTS = (1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
-"""How small a variance may be for a direction to count; which of these holds is found on other samples."""
+CUTS = CUTOFFS["sampled"]
 
 
 def measure(

@@ -10,6 +10,16 @@ from jaxtyping import Float
 from eigenax.errors import SingularMomentsError
 
 Finish = Literal["rotate", "triangular", "ritz"]
+
+CUTOFFS = {
+    # Moments that are sampled: chance decides first, and other samples tell which of these holds.
+    "sampled": (1e-6, 1e-8, 1e-10, 1e-12, 1e-13),
+    # Sums over everything there is, whose only error is rounding: a few hundred times that of float64.
+    "summed": (1e-13,),
+    # The same, where a ridge that is chosen on held-out data keeps small directions from being used.
+    "ridged": (1e-14,),
+}
+"""How small the variance of a combination of functions may be for it to count, as a share of the largest one."""
 GUARDS, ITERATIONS = 8, 12
 """Directions kept beyond those asked for, so that the iteration converges where the spectrum is dense."""
 
@@ -48,6 +58,34 @@ def combine(
     return Combination(values[::sign], inverse.T @ rotation[:, ::sign])
 
 
+class Whitening(NamedTuple):
+    """Combinations u @ matrix that are uncorrelated and of variance one, those of the largest variance first."""
+
+    matrix: Float[np.ndarray, "f r"]
+    variances: Float[np.ndarray, " r"]
+    """Of the combinations before they are scaled, of functions scaled to variance one."""
+
+
+def whiten(sigma: Float[np.ndarray, "f f"], cutoff: float, *, rank: int | None = None, floor: float = 0.0) -> Whitening:
+    """W with Wᵀ Σ W = 1, without the directions that rounding or chance decides.
+
+    These are the directions whose variance is at most a `cutoff` of the largest one, once every function has variance
+    one, all beyond `rank`, where no more functions can differ, and functions of a variance of at most `floor`.
+
+    >>> sigma = np.array([[4.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> matrix, _ = whiten(sigma, 1e-13)
+    >>> (matrix.T @ sigma @ matrix).round(12).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    _check_finite(sigma)
+    alive = np.diag(sigma) > floor
+    scale = np.where(alive, 1 / np.sqrt(np.where(alive, np.diag(sigma), 1)), 0)
+    variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
+    variances, axes = variances[::-1], axes[:, ::-1]
+    count = min(int((variances > cutoff * variances[0]).sum()), len(variances) if rank is None else rank)
+    return Whitening(scale[:, None] * axes[:, :count] / np.sqrt(variances[:count]), variances[:count])
+
+
 def lowest(
     sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], n: int, cuts: Sequence[float]
 ) -> list[Combination]:
@@ -61,20 +99,13 @@ def lowest(
     >>> lowest(np.eye(3), np.diag([3.0, 1.0, 2.0]), n=2, cuts=[1e-12])[0].values
     array([1., 2.])
     """
-    if not (np.isfinite(sigma).all() and np.isfinite(pi).all()):
-        raise SingularMomentsError(
-            "the moments of the functions are not finite: the operator or the network returned NaN or infinity"
-        )
-    alive = np.diag(sigma) > 0
-    scale = np.where(alive, 1 / np.sqrt(np.where(alive, np.diag(sigma), 1)), 0)
-    variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
-    variances, axes = variances[::-1], axes[:, ::-1]
-    counts = [int((variances > cut * variances[0]).sum()) for cut in cuts]
+    _check_finite(pi)
+    whitening, variances = whiten(sigma, cuts[-1])
+    counts = [int((variances > cut * variances.max(initial=0)).sum()) for cut in cuts]
     if max(counts) < n:
         raise SingularMomentsError(
             f"the samples support only {max(counts)} independent functions, but n is {n}: ask for fewer modes"
         )
-    whitening = scale[:, None] * axes[:, : max(counts)] / np.sqrt(variances[: max(counts)])
     matrix = whitening.T @ pi @ whitening
     found, start = [], None
     for count in (max(count, n) for count in counts):
@@ -123,6 +154,13 @@ def _ordered(matrix: Float[np.ndarray, "g g"], n: int) -> Float[np.ndarray, "g _
     middle = (real[more - 1] + real[more]) / 2
     vectors = scipy.linalg.schur(matrix, sort=lambda re, im=0.0: re <= middle)[1]
     return vectors[:, :more]
+
+
+def _check_finite(moments: Float[np.ndarray, "f f"]) -> None:
+    if not np.isfinite(moments).all():
+        raise SingularMomentsError(
+            "the moments of the functions are not finite: the operator or the network returned NaN or infinity"
+        )
 
 
 def _symmetric(matrix: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from eigenax.core.batch import Points
 from eigenax.core.precision import counting_in, full_precision
-from eigenax.core.ritz import combine, distance_to_exact
+from eigenax.core.ritz import CUTOFFS, combine, distance_to_exact, whiten
 from eigenax.galerkin.quadrature import Quadrature, some_points
 from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
 from eigenax.modes import Modes, Which
@@ -36,9 +36,8 @@ ALL_PAIRS, SUBSET = 20_000, 16_384
 SIZES, ENOUGH, REPEATS, FOUND_ON = (2048, 4096, 8192), 1e-4, 4, 4096
 """Points drawn of a distribution until the scatter between repeats is a small enough share of each eigenvalue, and the
 most that all waves are evaluated on; those that are found, on more."""
-INDEPENDENT, ZERO, ROUNDING = 1e-13, 1e-12, 1e-13
-"""The least variance of combinations of waves, the least eigenvalue and the least error, as shares of the
-largest value."""
+ZERO, ROUNDING = 1e-12, 1e-13
+"""The least eigenvalue and the least error, as shares of the largest value."""
 BLOCK, GUARDS = 2**22, 16
 """Pairs that are held at once, and functions kept beyond twice those asked for."""
 
@@ -213,12 +212,11 @@ def _orthonormal(values: Float[np.ndarray, "p f"]) -> tuple[Float[np.ndarray, "p
 
     Made orthonormal twice: the second time mends what rounding has left of small combinations.
     """
-    variances, axes = np.linalg.eigh(values.T @ values)
-    kept = variances > INDEPENDENT * variances[-1]
-    combinations = axes[:, kept] / np.sqrt(variances[kept])
-    basis = values @ combinations
-    inverse = scipy.linalg.solve_triangular(np.linalg.cholesky(basis.T @ basis), np.eye(basis.shape[1]), lower=True)
-    return basis @ inverse.T, combinations @ inverse.T
+    combinations = np.eye(values.shape[1])
+    for _ in range(2):
+        matrix, _ = whiten(values.T @ values, *CUTOFFS["summed"])
+        values, combinations = values @ matrix, combinations @ matrix
+    return values, combinations
 
 
 def _within(

@@ -4,11 +4,10 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from eigenax.core.ritz import CUTOFFS, whiten
 from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.edges import Functions, Moments, WholeGraph
 
-CUT = 1e-13
-"""How small a variance may be for a direction to count."""
 REFINED, MISSED = 3, 1e-7
 """Times that what rounding left over is fitted again, and what may be left of functions of order one."""
 
@@ -17,17 +16,13 @@ def lowest(
     moments: Moments, n: int, sign: int, nodes: int | None
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int]:
     """The n lowest solutions of Π c = λ Σ c, and how many directions they were looked for in."""
-    variances, axes = np.linalg.eigh(moments.sigma)
-    kept = variances > CUT * variances[-1]
-    if nodes is not None:
-        kept[: max(0, len(kept) - nodes)] = False  # there are no more functions than nodes
-    rank = int(kept.sum())
+    whitening = whiten(moments.sigma, *CUTOFFS["summed"], rank=nodes).matrix  # no more functions than nodes
+    rank = whitening.shape[1]
     if rank < n:
         raise SingularMomentsError(
             f"n = {n} functions cannot be told apart, only {rank} can be: ask for fewer modes, or give features that "
             "tell the nodes apart"
         )
-    whitening = axes[:, kept] / np.sqrt(variances[kept])
     matrix = whitening.T @ moments.pi @ whitening
     values, vectors = scipy.linalg.eigh(sign * (matrix + matrix.T) / 2, subset_by_index=(0, n - 1))
     return sign * values, whitening @ vectors, rank

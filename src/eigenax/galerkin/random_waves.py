@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Bool, Float
 
+from eigenax.core.ritz import CUTOFFS, whiten
 from eigenax.errors import SingularMomentsError
 from eigenax.networks.base import HiddenLayer, OnInputs
 from eigenax.networks.features import ScaledInputs
@@ -157,17 +158,15 @@ class Whitened(NamedTuple):
     @classmethod
     def of(cls, moments: Moments, n: int) -> "Whitened":
         """Of waves with these moments; there must be n that can be told apart."""
-        variances = np.diag(moments.sigma)
-        inverse = np.where(variances > ROUNDING, 1 / np.sqrt(variances.clip(ROUNDING)), 0)  # waves are of order one
-        variances, axes = np.linalg.eigh(moments.sigma * np.outer(inverse, inverse))
-        kept = variances > 1e-14 * len(variances) * variances[-1]
-        kept[: len(kept) - moments.rank] = False  # what is left of these is rounding
-        if kept.sum() < n:
+        cutoff = len(moments.sigma) * CUTOFFS["ridged"][0]
+        whitening, variances = whiten(
+            moments.sigma, cutoff, rank=moments.rank, floor=ROUNDING
+        )  # waves are of order one
+        if len(variances) < n:
             raise SingularMomentsError(
-                f"the rows differ in too few ways for {n} features: {kept.sum()} functions of them can be told apart; "
-                "ask for fewer, or give more rows"
+                f"the rows differ in too few ways for {n} features: {len(variances)} functions of them can be told "
+                "apart; ask for fewer, or give more rows"
             )
-        variances, whitening = variances[kept], inverse[:, None] * axes[:, kept] / np.sqrt(variances[kept])
         return cls(whitening, whitening.T @ moments.pi @ whitening, 1 / variances, {})
 
     def slowest(self, ridge: float, n: int) -> Float[np.ndarray, "f n"]:

@@ -38,7 +38,6 @@ from eigenax.modes import Modes, Which
 from eigenax.networks.base import in_precision
 from eigenax.networks.default import default_network
 from eigenax.operators.base import Operator
-from eigenax.operators.graph import GraphLaplacian
 from eigenax.solvers.base import Solver
 from eigenax.solvers.galerkin import Galerkin
 from eigenax.solvers.schedules import following
@@ -111,7 +110,7 @@ def solve(
     if of_rows and (isinstance(solver, Galerkin) or (solver is None and untrained)):
         check_choice("which", which, get_args(Which))
         return kernel_modes(operator, plain(source), n, which=which, seed=seed, solver=solver, progress=progress)
-    on_graph = isinstance(operator, GraphLaplacian) and isinstance(source, Transitions | Steps) and is_rows(source)
+    on_graph = operator.differences is not None and isinstance(source, Transitions | Steps) and is_rows(source)
     check_problem(operator, plain(source), 1 if on_graph else n, which)
     if solver is None and network is None and (on_graph or (is_place(source) and _is_differential(operator))):
         solver = Galerkin()
@@ -215,6 +214,7 @@ def _on_graph(
             source,
             n,
             which=which,
+            scale=2 * (operator.differences or 0.0),  # that of the Laplacian itself is one half
             seed=seed,
             solver=solver,
             steps=steps if steps is None else whole("steps", steps),

@@ -41,6 +41,32 @@ def test_the_largest_ones_too_and_functions_go_on_between_the_nodes():
     assert np.isfinite(modes(CELLS + 0.5)).all()
 
 
+def steps_on_a_map():
+    before, after = GRID.steps(2000, 0)
+    return ex.Steps(CELLS[before], CELLS[after])
+
+
+@pytest.mark.parametrize("source", [ex.Transitions(GRID.edges(), CELLS), steps_on_a_map()], ids=["edges", "steps"])
+@pytest.mark.parametrize(
+    ("operator", "factor", "which"),
+    [
+        (2 * ex.GraphLaplacian(), 2, "smallest"),
+        (ex.Slowness(), 2, "smallest"),
+        (ex.Slowness() - ex.GraphLaplacian() / 2, 1.5, "smallest"),
+        (-ex.GraphLaplacian(), -1, "largest"),
+    ],
+    ids=["twice", "slowness", "sum", "minus"],
+)
+def test_multiples_and_sums_have_the_same_functions_and_multiples_of_the_eigenvalues(operator, factor, which, source):
+    plain = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
+    modes = ex.solve(operator, source, n=4, which=which, progress=False)
+    assert modes.stopped == plain.stopped  # by the same solver
+    np.testing.assert_allclose(modes.eigenvalues, factor * plain.eigenvalues, atol=1e-10)
+    np.testing.assert_allclose(modes.standard_errors, abs(factor) * plain.standard_errors, atol=1e-10)
+    # Signs are those of the largest values, and on a map that is its own mirror image rounding decides.
+    np.testing.assert_allclose(np.abs(modes(CELLS)), np.abs(plain(CELLS)), atol=1e-3)
+
+
 def test_columns_of_any_scale_are_the_same_to_it():
     stretched = CELLS * [1e-3, 1e4] + [5, -7e4]
     found = [

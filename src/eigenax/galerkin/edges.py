@@ -27,15 +27,15 @@ class Moments(NamedTuple):
 
 
 class WholeGraph:
-    """All nodes and edges of a graph, in float64."""
+    """All nodes and edges of a graph, and `scale` times its Laplacian, in float64."""
 
-    def __init__(self, source: Transitions):
+    def __init__(self, source: Transitions, scale: float = 1.0):
         self.rows = source.exact.features
         laplacian, counts = laplacian_of(source.exact.matrix, source.measure)
-        self.laplacian, self.counts = laplacian / counts.sum(), counts / counts.sum()
+        self.laplacian, self.counts = scale / counts.sum() * laplacian, counts / counts.sum()
         self.rank = source.nodes
         counted = self.counts > 0
-        self.size = float((self.laplacian.diagonal()[counted] / self.counts[counted]).max())
+        self.size = float(np.abs(self.laplacian.diagonal()[counted] / self.counts[counted]).max())
         """Of the operator: its largest eigenvalue is at most twice that."""
 
     @cached_property
@@ -76,15 +76,18 @@ class WholeGraph:
 
 
 class AllSteps:
-    """All steps of a process, in float64; every other batch of them tells whether functions found on the rest hold."""
+    """All steps of a process, and `scale` times the Laplacian of their graph, in float64.
+
+    Every other batch of them tells whether functions found on the rest hold.
+    """
 
     rank: int | None = None
 
-    def __init__(self, source: Steps):
+    def __init__(self, source: Steps, scale: float = 1.0):
         if len(source.exact.before) < 2:
             raise ValueError("there must be at least two steps, one to find functions and one to check them; got 1")
         self.before, self.after = source.exact.before, source.exact.after
-        self.rows = self.before
+        self.rows, self.scale = self.before, scale
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some steps change."""
@@ -97,7 +100,7 @@ class AllSteps:
         for number, (before, after) in enumerate(self._batches(progress)):
             u, v = functions(before), functions(after)
             change = u - v
-            parts = u.T @ u + v.T @ v, change.T @ change
+            parts = u.T @ u + v.T @ v, self.scale * (change.T @ change)
             old = sums.get(number % 2, [np.zeros_like(part) for part in parts])
             sums[number % 2] = [a + b for a, b in zip(old, parts, strict=True)]
         first, second = (Moments(*(part / (2 * len(self.before)) for part in sums[half])) for half in (0, 1))
@@ -108,7 +111,7 @@ class AllSteps:
         influence = []
         for before, after in self._batches(False):
             u, v = functions(before), functions(after)
-            influence.append(((u - v) ** 2 - values * (u**2 + v**2)) / 2)
+            influence.append((self.scale * (u - v) ** 2 - values * (u**2 + v**2)) / 2)
         groups = [part.mean(0) for part in np.array_split(np.concatenate(influence), GROUPS) if len(part)]
         scatter = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else values * np.nan
         return scatter, np.full(len(values), np.nan)

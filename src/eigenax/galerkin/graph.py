@@ -52,6 +52,7 @@ def graph_modes(
     n: int,
     *,
     which: Which = "smallest",
+    scale: float = 1.0,
     seed: int = 0,
     solver: Galerkin | None = None,
     steps: int | None = None,
@@ -61,7 +62,7 @@ def graph_modes(
     callbacks: Sequence[Callback] = (),
     progress: bool = False,
 ) -> Modes:
-    """The first n eigenfunctions of a graph's Laplacian, as combinations of ever more random waves of the features.
+    """The first n eigenfunctions of `scale` times a graph's Laplacian, as combinations of random waves of the features.
 
     A round has twice as many waves as the one before. Of a whole graph they end when all residuals are at most
     `tolerance`, which is a millionth of the operator's size unless given; a round with two waves for each of up to 8192
@@ -72,7 +73,7 @@ def graph_modes(
     >>> graph_modes(ring, 3).eigenvalues.round(6)
     array([0.      , 0.267949, 0.267949])
     """
-    data = WholeGraph(source) if isinstance(source, Transitions) else AllSteps(source)
+    data = WholeGraph(source, scale) if isinstance(source, Transitions) else AllSteps(source, scale)
     if data.rank is not None and n > data.rank:
         raise ValueError(f"n must be at most the number of nodes with edges, {data.rank}; got {n}")
     solver, state = solver or Galerkin(), state or start(n, seed)

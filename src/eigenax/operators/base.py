@@ -43,6 +43,8 @@ class Operator(eqx.Module):
     independent."""
     unbounded: ClassVar[int] = 0
     """−1 where eigenvalues have no lower bound, +1 where they have no upper one, 0 where neither is known."""
+    differences: ClassVar[float | None] = None
+    """The factor c where ⟨v, K v⟩ = c E[(v(x) − v(x'))²] over pairs, and nothing for other operators."""
     __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
 
     @abstractmethod
@@ -130,6 +132,13 @@ class LinearCombination(Operator):
         """As its unbounded terms are, where they agree."""
         sides = {int(np.sign(factor * operator.unbounded)) for factor, operator in self.terms()} - {0}
         return sides.pop() if len(sides) == 1 else 0
+
+    @property
+    def differences(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The sum of the terms', if all have one."""
+        each = [operator.differences for operator in self.operators]
+        known = [part for part in each if part is not None]
+        return float(np.dot(self.factors, known)) if len(known) == len(each) else None
 
     def terms(self) -> tuple[tuple[float, Operator], ...]:
         """Its terms."""

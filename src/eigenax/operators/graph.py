@@ -24,6 +24,7 @@ class GraphLaplacian(Operator):
 
     acts_on = Pairs
     fixes_constants: ClassVar[bool] = True
+    differences: ClassVar[float | None] = 0.5
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """L u, of the pairs that are there."""

@@ -17,6 +17,7 @@ class Slowness(Operator):
 
     acts_on = Pairs
     fixes_constants: ClassVar[bool] = True
+    differences: ClassVar[float | None] = 1.0
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The differences of each point to its partners, over its weight."""

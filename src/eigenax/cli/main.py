@@ -51,7 +51,7 @@ def _guarded(command: Any, words: list[str]) -> int:
     from eigenax.errors import DivergedError, InterruptedRun, RunError, SingularMomentsError
 
     warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
-    with _ending_on_interrupt("stopped"):
+    with _ending_on_interrupt():
         try:
             return command(words)
         except InterruptedRun as stop:
@@ -63,15 +63,20 @@ def _guarded(command: Any, words: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _ending_on_interrupt(message: str) -> Iterator[None]:
+def _ending_on_interrupt(folder: Path | None = None) -> Iterator[None]:
     """Let Ctrl-C end the program at once with one sentence; files are whole or absent whenever that happens.
+
+    It says how to resume the run in a folder, once there is one.
 
     An exception instead could come up inside an import or a compiler, which do not survive it. While training, the
     loop has its own answer.
     """
 
+    from eigenax.experiments.folder import SETTINGS
+
     def end(signum, frame):
         restore_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+        message = f"stopped; {_go_on(folder)}" if folder and (folder / SETTINGS).exists() else "stopped"
         os.write(2, f"{restore_cursor}\neigenax: {message}\n".encode())
         os._exit(130)
 
@@ -122,12 +127,13 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
     except ValueError as error:
         raise RunError(str(error)) from error
     folder = options.out or default_folder(settings)
-    before = claim(folder, settings)
-    try:
-        return _execute(settings, folder, options.quiet)
-    except InputError:
-        release(folder, before)
-        raise
+    with _ending_on_interrupt(folder):
+        before = claim(folder, settings)
+        try:
+            return _execute(settings, folder, options.quiet)
+        except InputError:
+            release(folder, before)
+            raise
 
 
 def _resume(words: list[str]) -> int:
@@ -154,17 +160,21 @@ def _report(words: list[str]) -> int:
 
 def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
     from eigenax.errors import DivergedError, InterruptedRun
-    from eigenax.experiments.runner import execute
 
-    go_on = f"go on with `eigenax resume {folder}`"
     try:
-        with _ending_on_interrupt(f"stopped; {go_on}"):
+        with _ending_on_interrupt(folder):
+            from eigenax.experiments.runner import execute
+
             result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
-        raise InterruptedRun(f"{stop}; {go_on}", stop.moment) from None
+        raise InterruptedRun(f"{stop}; {_go_on(folder)}", stop.moment) from None
     except DivergedError as error:
         raise DivergedError(f"{error}, in {folder}", error.moment) from None
     return _show(folder, result)
+
+
+def _go_on(folder: Path) -> str:
+    return f"go on with `eigenax resume {folder}`"
 
 
 def _show(folder: Path, result: dict[str, Any]) -> int:

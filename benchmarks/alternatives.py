@@ -76,7 +76,9 @@ def oscillator() -> Problem:
     functions *= np.exp(-np.sum(points**2, 1, keepdims=True) / 2)
     functions /= np.sqrt(np.mean(functions**2, 0))
     exact = np.asarray([2.0 + 2 * (a + b) for a, b in orders])
-    return Problem("oscillator", operator, box, network, exact, functions, values, 4000, 256, 3e-3, cheap=False)
+    return Problem(
+        "oscillator", operator, ex.Uniform(box), network, exact, functions, values, 4000, 256, 3e-3, cheap=False
+    )
 
 
 class Rows(ex.Network):
@@ -111,7 +113,7 @@ def matrix() -> Problem:
     return Problem("matrix", sampled, source, network, spectrum[:MODES], functions, values, 6000, 64, 3e-2, cheap=True)
 
 
-def solvers(problem: Problem) -> dict[str, tuple[ex.Solver, int]]:
+def solvers(problem: Problem) -> dict[str, tuple[ex.GradientSolver, int]]:
     """Solvers and their numbers of steps. "plain" is the formula and no more: no gauge, no scale for each function."""
 
     def settings(steps: int) -> dict[str, Any]:
@@ -140,14 +142,14 @@ class Trained(NamedTuple):
     """Seeds that diverged."""
 
 
-def trained(problem: Problem, solver: ex.Solver, steps: int) -> Trained:
-    states = [solver.init(problem.network(ex.network_key(seed)), MODES) for seed in SEEDS]
+def trained(problem: Problem, solver: ex.GradientSolver, steps: int) -> Trained:
+    states = [solver.begin(problem.network(ex.network_key(seed)), MODES) for seed in SEEDS]
     static = eqx.partition(states[0], eqx.is_array)[1]
 
     def step(carry: tuple[Any, Array, Array], index: Array) -> tuple[tuple[Any, Array, Array], None]:
         arrays, key, good = carry
         batch = problem.source.sample(jax.random.fold_in(key, index), problem.batch)
-        state, info = solver.step(problem.operator, eqx.combine(arrays, static), batch)
+        state, info = solver.update(problem.operator, eqx.combine(arrays, static), batch)
         good &= info.healthy
         after = eqx.filter(state, eqx.is_array)
         return (jax.tree.map(lambda new, old: jnp.where(good, new, old), after, arrays), key, good), None

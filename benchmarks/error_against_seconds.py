@@ -25,7 +25,7 @@ from compiler import Compiler
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.assemble import chosen, fit
+from eigenax.assemble import prepared
 from eigenax.core.ritz import Finish
 from eigenax.evaluation.oscillator import oscillator_energies
 from eigenax.measurement import measure
@@ -66,35 +66,23 @@ def error(problem: Problem, values: Float[np.ndarray, " n"]) -> float:
     return float(np.abs(values / problem.exact - 1).mean())
 
 
-def solver(method: str, steps: int) -> ex.Solver:
+def solver(method: str, steps: int) -> ex.GradientSolver:
     if method == "natural gradient":
-        return ex.NaturalGradient()
+        return ex.NaturalGradient(batch=BATCH)
     learning_rate = optax.exponential_decay(3e-3, steps, 1e-3)
     average = "jacobian" if method == "Jacobian average" else "moments"
-    return ex.SpIN(optax.adam(learning_rate), average, rate=ex.following(learning_rate))
+    return ex.SpIN(optax.adam(learning_rate), average, rate=ex.following(learning_rate), batch=BATCH)
 
 
 def trained(problem: Problem, method: str, steps: int) -> list[Point]:
     """One training, measured with and without Rayleigh–Ritz over its last hidden layer."""
-    choosing, (source, network) = timed(
-        lambda: chosen(problem.operator, problem.box, MODES, solver=ex.NaturalGradient(), seed=SEED)
-    )
-    last = fit(
-        problem.operator,
-        source,
-        MODES,
-        network=network,
-        solver=solver(method, steps),
-        steps=steps,
-        tolerance=1e-9,
-        batch=BATCH,
-        seed=SEED,
-        progress=False,
-    )
-    trained_network, points = last.state.solver.network, []
+    asked = ex.Problem.checked(problem.operator, problem.box, MODES, max_steps=steps, seed=SEED)
+    choosing, (_, chosen) = timed(lambda: prepared(asked, ex.NaturalGradient()))
+    training, network = timed(lambda: updated(chosen, solver(method, steps)))
+    points = []
 
     def measured(finish: Finish) -> ex.Modes:
-        return measure(trained_network, problem.operator, source, n=MODES, finish=finish, seed=SEED)
+        return measure(network, problem.operator, chosen.source, n=MODES, finish=finish, seed=SEED)
 
     finishes: tuple[Finish, ...] = ("rotate", "ritz")
     for finish in finishes:
@@ -105,19 +93,29 @@ def trained(problem: Problem, method: str, steps: int) -> list[Point]:
                 named(problem),
                 method,
                 label,
-                f"{last.step} steps",
-                choosing + last.seconds + seconds,
+                f"{steps} steps",
+                choosing + training + seconds,
                 error(problem, modes.eigenvalues),
             )
         )
     return points
 
 
-def waves(problem: Problem, rounds: int) -> Point:
+def updated(problem: ex.Problem, solver: ex.GradientSolver) -> ex.Network:
+    """The network after all steps: `solve` would end where residuals no longer fall."""
+    key = jax.random.fold_in(jax.random.key(SEED), 1)
+    state = solver.init(problem, key)
+    while int(state.step) < solver.total(problem, state):
+        state, info = solver.step(problem, state, key)
+        assert not info.trouble, info.trouble
+    return state.solver.network
+
+
+def waves(problem: Problem, bases: int) -> Point:
     seconds, modes = timed(
-        lambda: ex.solve(problem.operator, problem.box, MODES, steps=rounds, seed=SEED, progress=False)
+        lambda: ex.solve(problem.operator, problem.box, MODES, max_steps=bases, seed=SEED, progress=False)
     )
-    return Point(named(problem), "waves", "", f"{rounds} rounds", seconds, error(problem, modes.eigenvalues))
+    return Point(named(problem), "waves", "", f"{bases} bases", seconds, error(problem, modes.eigenvalues))
 
 
 def sparse_grid(problem: Problem, size: int) -> Point:

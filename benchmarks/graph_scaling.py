@@ -5,7 +5,7 @@
 
 The graph has 100 489 nodes, the cells of a room of 317 × 317, each seen as (x, y). `moments` and `natural` train a
 network on walks along its edges with SpIN and with the natural gradient; `waves` is what `solve` does unless told
-otherwise, and its steps are rounds. Each line is a process of its own, its memory the most it ever held. Errors are
+otherwise, and its steps are bases. Each line is a process of its own, its memory the most it ever held. Errors are
 |λ / exact − 1|, mean and largest over all modes but the first, with exact values in closed form.
 """
 
@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections import deque
 from typing import Any
 
 import jax
@@ -22,7 +23,6 @@ import numpy as np
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.assemble import default_solver
 from eigenax.datasets.gridworlds import one_room
 
 SIDE = 317
@@ -40,18 +40,19 @@ def exact(n: int) -> Float[np.ndarray, " n"]:
 def settings(way: str, n: int, steps: int) -> dict[str, Any]:
     # As lively as n modes are along each axis.
     inputs = ex.ScaledInputs((SIDE / 2,) * 2, (SIDE / math.sqrt(12) / max(1.8, 0.5 * math.sqrt(n)),) * 2)
-    shared = {"batch": WALKS.get(way, 1), "samples": 2**16, "steps": steps, "progress": False}
+    shared: dict[str, Any] = {"max_steps": steps, "progress": False}
+    measured: dict[str, Any] = {"batch": WALKS.get(way, 1), "samples": 2**16}
     if way == "moments":
         perceptron = ex.MLP(2, n - 1, width=256, depth=2, activation="sin", sparsity="none", key=ex.network_key(0))
-        return shared | {"solver": default_solver(steps), "network": ex.WithConstant(ex.OnInputs(inputs, perceptron))}
+        return shared | {"solver": ex.SpIN(**measured), "network": ex.WithConstant(ex.OnInputs(inputs, perceptron))}
     if way == "natural":
         perceptrons = ex.Separate(2, n, width=24, depth=2, activation="sin", key=ex.network_key(0))
-        return shared | {"solver": ex.NaturalGradient(), "network": ex.OnInputs(inputs, perceptrons)}
-    return {"steps": steps, "progress": False}
+        return shared | {"solver": ex.NaturalGradient(**measured), "network": ex.OnInputs(inputs, perceptrons)}
+    return shared
 
 
 def one(way: str, n: int, steps: int) -> None:
-    grid, seen = one_room(SIDE), []
+    grid, seen = one_room(SIDE), deque(maxlen=1)  # states are large
     source = ex.Transitions(grid.edges(), grid.cells.astype(float))
     began = time.perf_counter()
     chosen = settings(way, n, steps)

@@ -33,13 +33,14 @@ class Cost(NamedTuple):
 
 def cost(average: Literal["moments", "jacobian"], n: int) -> Cost:
     box = ex.Box(-50, 50, dims=2)
+    source = ex.Uniform(box)
     operator = -ex.Laplacian() + ex.Potential(lambda x: -1 / jnp.linalg.norm(x))
     network = ex.Bounded(ex.BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=ex.network_key(0)))
     solver = ex.SpIN(optax.rmsprop(1e-5, decay=0.999), average, rate=0.01)
-    arrays, static = eqx.partition(solver.init(network, n), eqx.is_array)
+    arrays, static = eqx.partition(solver.begin(network, n), eqx.is_array)
 
     def step(arrays, key):
-        state, info = solver.step(operator, eqx.combine(arrays, static), box.sample(key, BATCH))
+        state, info = solver.update(operator, eqx.combine(arrays, static), source.sample(key, BATCH))
         return eqx.filter(state, eqx.is_array), info.healthy
 
     keys = jax.random.split(jax.random.key(0), STEPS[average])

@@ -17,7 +17,7 @@ def oscillator():
 
 
 def test_the_oscillator_with_nothing_chosen():
-    modes = ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=3, steps=2, progress=False)
+    modes = ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=3, max_steps=2, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=1e-6)
     assert (np.abs(modes.eigenvalues - [1, 3, 5]) < modes.residuals).all()
     x = np.linspace(-3, 3, 50)[:, None]
@@ -27,22 +27,24 @@ def test_the_oscillator_with_nothing_chosen():
 
 @pytest.mark.parametrize(("n", "length"), [(1, 1.0), pytest.param(7, 10.0, marks=pytest.mark.slow), (12, 1.0)])
 def test_many_modes_of_one_variable_with_nothing_chosen(n, length):
-    modes = ex.solve(-ex.Laplacian(), ex.Box(0, length), n, steps=2, progress=False)
+    modes = ex.solve(-ex.Laplacian(), ex.Box(0, length), n, max_steps=2, progress=False)
     exact = (np.pi * np.arange(1, n + 1) / length) ** 2
     assert (np.abs(modes.eigenvalues / exact - 1)).mean() < 1e-6
 
 
 def test_a_number_added_to_the_operator_is_added_to_the_eigenvalues():
     shifted = oscillator() + ex.Potential(lambda x: 1000.0)
-    modes = ex.solve(shifted, ex.Box(-6, 6), 3, steps=2, progress=False)
+    modes = ex.solve(shifted, ex.Box(-6, 6), 3, max_steps=2, progress=False)
     np.testing.assert_allclose(modes.eigenvalues - 1000, [1, 3, 5], atol=1e-4)
 
 
 @pytest.mark.usefixtures("as_user")
 @pytest.mark.slow
 def test_counts_may_be_of_any_whole_type(tmp_path):
-    counts = {"n": np.int64(2), "steps": np.int32(3), "seed": np.uint8(1), "batch": np.int64(32)}
-    modes = ex.solve(oscillator(), ex.Box(-6, 6), **counts, samples=512, folder=tmp_path / "run", progress=False)
+    counts = {"n": np.int64(2), "max_steps": np.int32(3), "seed": np.uint8(1)}
+    solver = ex.SpIN(batch=np.int64(32), samples=np.int16(512), log_every=np.uint8(2))
+    options = {"solver": solver, "checkpoint_dir": tmp_path / "run", "progress": False}
+    modes = ex.solve(oscillator(), ex.Box(-6, 6), **counts, **options)
     modes.save(tmp_path / "modes")
     assert ex.load(tmp_path / "modes").steps == 3
 
@@ -50,7 +52,8 @@ def test_counts_may_be_of_any_whole_type(tmp_path):
 def test_the_largest_eigenvalues_of_a_kernel_come_in_descending_order():
     # Under the uniform distribution on [-1, 1], E[x²] = 1/3: the functions 1 and √3 x have eigenvalues 2 and 1.
     kernel = ex.Kernel(lambda x, y: 2 + 3 * x[0] * y[0])
-    modes = ex.solve(kernel, ex.Box(-1, 1, dims=1), n=2, which="largest", steps=4000, progress=False)
+    options = {"which": "largest", "solver": ex.SpIN(), "max_steps": 4000, "progress": False}
+    modes = ex.solve(kernel, ex.Box(-1, 1, dims=1), n=2, **options)
     np.testing.assert_allclose(modes.eigenvalues, [2, 1], rtol=2e-2)
     x = np.linspace(-1, 1, 9)[:, None]
     np.testing.assert_allclose(np.abs(modes(x)[:, 0]), 1, atol=0.05)
@@ -62,7 +65,8 @@ def test_slow_features_of_a_series_are_found_with_their_delta_values():
     t = np.arange(8000)
     slow, fast = np.cos(2 * np.pi * t / 400), np.sin(2 * np.pi * t / 29)
     series = np.stack([slow + fast, fast], 1)
-    modes = ex.solve(ex.Slowness(), ex.Clips(series, length=10), n=2, steps=2000, batch=24, progress=False)
+    options = {"solver": ex.SpIN(batch=24), "max_steps": 2000, "progress": False}
+    modes = ex.solve(ex.Slowness(), ex.Clips(series, length=10), n=2, **options)
     np.testing.assert_allclose(modes.eigenvalues, [0, 2 - 2 * np.cos(2 * np.pi / 400)], atol=1e-4)
     assert abs(np.corrcoef(modes(series)[:, 1], slow)[0, 1]) > 0.99
     np.testing.assert_allclose(modes(series)[:, 0], 1, atol=1e-3)
@@ -70,7 +74,8 @@ def test_slow_features_of_a_series_are_found_with_their_delta_values():
 
 def test_the_same_settings_give_the_same_bits_and_another_seed_does_not():
     def solve(seed):
-        return ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=2, steps=1, samples=1024, seed=seed, progress=False)
+        options = {"solver": ex.RayleighRitz(samples=1024), "max_steps": 1, "progress": False}
+        return ex.solve(oscillator(), ex.Box(-6, 6, dims=1), n=2, seed=seed, **options)
 
     first, again, other = solve(0), solve(0), solve(1)
     np.testing.assert_array_equal(first.eigenvalues, again.eigenvalues)
@@ -102,13 +107,16 @@ class Bare(ex.Source):
     [
         ({"n": 0}, ValueError, "n must be a whole number of at least 1; got 0"),
         ({"n": 2.5}, ValueError, "n must be a whole number"),
-        ({"steps": 0}, ValueError, "steps must be"),
-        ({"batch": -1}, ValueError, "batch must be"),
-        ({"samples": 0}, ValueError, "samples must be"),
+        ({"max_steps": 0}, ValueError, "max_steps must be a whole number of at least 1; got 0"),
         ({"which": "lowest"}, ValueError, "which must be 'smallest' or 'largest'; got 'lowest'"),
-        ({"finish": "none"}, ValueError, "finish must be"),
         (
-            {"n": 9, "batch": 8, "operator": GAUSSIAN, "which": "largest", "network": ex.MLP(1, 9, key=KEY)},
+            {
+                "n": 9,
+                "solver": ex.SpIN(batch=8),
+                "operator": GAUSSIAN,
+                "which": "largest",
+                "network": ex.MLP(1, 9, key=KEY),
+            },
             ValueError,
             "batch must have at least n = 9 points.* got 8",
         ),
@@ -122,7 +130,7 @@ class Bare(ex.Source):
         ),
         ({"source": Bare()}, TypeError, "Bare.sample must return Points"),
         ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
-        ({"source": jnp.zeros((5, 2))}, TypeError, "source must be an eigenax source"),
+        ({"source": ex.Laplacian()}, TypeError, "source must be an eigenax domain or source .* got Laplacian"),
         ({"operator": ex.Slowness()}, TypeError, "need a source of pairs"),
         (
             {"operator": ex.Potential(lambda x: x)},
@@ -138,6 +146,17 @@ class Bare(ex.Source):
         ({"seed": 1.5}, ValueError, "seed must be a whole number"),
         ({"seed": 2**40}, ValueError, "seed must be"),
         ({"solver": optax.adam(1e-3)}, TypeError, "solver must be an eigenax solver"),
+        ({"solver": ex.RayleighRitz}, TypeError, "solver must be an eigenax solver .*: call it"),
+        (
+            {"solver": ex.RayleighRitz(), "network": ex.MLP(1, 2, key=KEY)},
+            ValueError,
+            r"RayleighRitz makes its own functions and has no use for network=….*SpIN\(\)",
+        ),
+        (
+            {"solver": ex.RayleighRitz(), "source": ex.Arrays(np.arange(10.0).reshape(5, 2))},
+            ValueError,
+            "RayleighRitz takes a differential operator on a Box.* or .*Give another solver",
+        ),
         ({"network": ex.MLP(3, 2, key=KEY)}, ValueError, r"must take one point of shape \(1,\)"),
         ({"network": lambda x: jnp.zeros(2)}, ValueError, "arrays to train"),
         ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
@@ -146,7 +165,7 @@ class Bare(ex.Source):
     ],
 )
 def test_wrong_input_is_named(change, error, message):
-    arguments = {"operator": oscillator(), "source": ex.Box(-1, 1, dims=1), "n": 2, "steps": 1, "progress": False}
+    arguments = {"operator": oscillator(), "source": ex.Box(-1, 1, dims=1), "n": 2, "max_steps": 1, "progress": False}
     with pytest.raises(error, match=message):
         ex.solve(**(arguments | change))
 
@@ -157,7 +176,7 @@ def test_wrong_input_is_named(change, error, message):
 def test_slow_features_do_not_depend_on_units(scale, offset):
     t = np.arange(4000)
     series = scale * np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1) + offset
-    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, steps=500, progress=False)
+    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, solver=ex.SpIN(), max_steps=500, progress=False)
     np.testing.assert_allclose(modes.eigenvalues[1], 2 - 2 * np.cos(1 / 40), rtol=0.05)
 
 
@@ -176,7 +195,8 @@ def test_more_functions_than_points_are_refused():
     ],
 )
 def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_does(kind, message):
-    box, options = ex.Box(-1, 1, boundary=kind), {"n": 2, "steps": 1, "samples": 512, "progress": False}
+    options = {"n": 2, "solver": ex.SpIN(samples=512), "max_steps": 1, "progress": False}
+    box = ex.Box(-1, 1, boundary=kind)
     with pytest.warns(RuntimeWarning, match=message):
         ex.solve(oscillator(), box, network=ex.MLP(1, 2, key=jax.random.key(0)), **options)
     edges = ex.Edges(box)
@@ -188,14 +208,19 @@ def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_do
     assert not caught
 
 
-@pytest.mark.parametrize("solver", [ex.NaturalGradient(), None, ex.Galerkin()], ids=["natural", "SpIN", "Galerkin"])
-def test_float64_all_the_way(solver):
+TRAINED = {"precision": "float64", "samples": 2**13}
+
+
+@pytest.mark.parametrize(
+    ("solver", "steps"),
+    [(ex.NaturalGradient(**TRAINED), 100), (ex.SpIN(**TRAINED), 100), (ex.RayleighRitz(samples=2**13), 1)],
+    ids=["NaturalGradient", "SpIN", "RayleighRitz"],
+)
+def test_float64_all_the_way(solver, steps):
     box = ex.Box(-6, 6)
     network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
-    modes = ex.solve(
-        oscillator(), box, 2, solver=solver, network=None if isinstance(solver, ex.Galerkin) else network,
-        steps=1 if isinstance(solver, ex.Galerkin) else 100, samples=2**13, precision="float64", progress=False,
-    )  # fmt: skip
+    trained = {} if isinstance(solver, ex.RayleighRitz) else {"network": network}
+    modes = ex.solve(oscillator(), box, 2, solver=solver, max_steps=steps, progress=False, **trained)
     assert {leaf.dtype for leaf in jax.tree.leaves(eqx.filter(modes.network, eqx.is_inexact_array))} == {
         np.dtype("float64")
     }
@@ -211,8 +236,8 @@ def test_float64_resolves_what_float32_cannot():
     box = ex.Box(-6, 6)
     network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
     modes = ex.solve(
-        high, box, 2, network=network, solver=ex.NaturalGradient(), steps=150, finish="rotate", precision="float64",
-        samples=2**15, progress=False,
+        high, box, 2, network=network, max_steps=150, progress=False,
+        solver=ex.NaturalGradient(finish="rotate", precision="float64", samples=2**15),
     )  # fmt: skip
     np.testing.assert_allclose(modes.eigenvalues - 1e7, [1, 3], rtol=0.02)
 
@@ -220,7 +245,7 @@ def test_float64_resolves_what_float32_cannot():
 def test_the_fastest_features_need_no_constant():
     t = np.arange(4000)
     series = np.stack([np.cos(2 * np.pi * t / 40), np.cos(2 * np.pi * t / 3 + 1)], 1)
-    options = {"which": "largest", "steps": 1500, "batch": 24, "progress": False}
+    options = {"which": "largest", "solver": ex.SpIN(batch=24), "max_steps": 1500, "progress": False}
     modes = ex.solve(ex.Slowness(), ex.Clips(series), n=1, **options)
     # Beats of the fast component, cos² and the like, are as fast: the value is that of the component itself.
     np.testing.assert_allclose(modes.eigenvalues, [2 - 2 * np.cos(2 * np.pi / 3)], rtol=0.05)
@@ -229,12 +254,24 @@ def test_the_fastest_features_need_no_constant():
 def test_points_that_are_neither_vectors_nor_images_are_refused():
     kernel = ex.Kernel(lambda x, y: jnp.sum(x * y))
     with pytest.raises(ValueError, match=r"points of shape \(4, 4\) are neither"):
-        ex.solve(kernel, ex.Arrays(np.arange(80.0).reshape(5, 4, 4)), n=2, steps=1, progress=False)
+        ex.solve(kernel, ex.Arrays(np.arange(80.0).reshape(5, 4, 4)), n=2, max_steps=1, progress=False)
 
 
-def test_one_mode_of_an_operator_that_has_a_constant_is_refused():
+@pytest.mark.parametrize("solver", [None, ex.SpIN()])
+def test_one_mode_of_an_operator_that_has_a_constant_is_refused(solver):
     with pytest.raises(ValueError, match="constant function alone"):
-        ex.solve(ex.Slowness(), ex.Clips(np.zeros((20, 2))), n=1, steps=1, progress=False)
+        ex.solve(ex.Slowness(), ex.Clips(np.eye(20)), n=1, solver=solver, max_steps=1, progress=False)
+
+
+def test_the_solver_is_chosen_for_the_problem_and_the_result_says_which_it_was_and_why_it_ended():
+    box, network = ex.Box(-6, 6), ex.Separate(1, 2, width=8, depth=1, key=jax.random.key(0))
+    chosen = ex.solve(oscillator(), box, 2, max_steps=1, progress=False)
+    assert (chosen.solver, chosen.stop_reason, chosen.steps) == ("RayleighRitz", ex.StopReason.MAX_STEPS, 1)
+    options = {"network": ex.Bounded(ex.Walls(box), network), "max_steps": 3, "progress": False}
+    trained = ex.solve(oscillator(), box, 2, **options)
+    assert (trained.solver, trained.stop_reason, trained.steps) == ("SpIN", ex.StopReason.MAX_STEPS, 3)
+    given = ex.solve(oscillator(), box, 2, solver=ex.NaturalGradient(samples=512), **options)
+    assert given.solver == "NaturalGradient"
 
 
 def test_public_names_are_all_there_and_stay_what_they_are():
@@ -244,3 +281,68 @@ def test_public_names_are_all_there_and_stay_what_they_are():
     assert callable(ex.measure)
     with pytest.raises(AttributeError, match="no attribute 'sovle'"):
         ex.sovle  # noqa: B018
+
+
+def test_a_first_basis_that_is_too_small_is_followed_by_a_larger_one():
+    modes = ex.solve(-ex.Laplacian(), ex.Box(0, 1), n=20, tol=1e-2, progress=False)
+    exact = (np.pi * np.arange(1, 21)) ** 2
+    assert modes.stop_reason is ex.StopReason.TOL
+    assert (np.abs(modes.eigenvalues / exact - 1) < 1e-2).all()
+
+
+def test_an_array_is_a_series_for_slowness_and_rows_for_a_kernel():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    settings = {"n": 3, "progress": False}
+    smooth = {"operator": GAUSSIAN, "which": "largest"} | settings
+    for arguments, source in (({"operator": ex.Slowness()} | settings, ex.Clips), (smooth, ex.Arrays)):
+        given, made = (ex.solve(**arguments, source=points) for points in (rows, source(rows)))
+        np.testing.assert_array_equal(given.eigenvalues, made.eigenvalues)
+
+
+def test_minus_slowness_has_minus_the_values_and_the_same_errors():
+    rows = np.random.default_rng(0).normal(size=(300, 2)).cumsum(0)
+    slow, minus = (
+        ex.solve(sign * ex.Slowness(), rows, 3, which=which, progress=False)
+        for sign, which in ((1, "smallest"), (-1, "largest"))
+    )
+    np.testing.assert_allclose(minus.eigenvalues, -slow.eigenvalues)
+    np.testing.assert_allclose(minus.standard_errors, slow.standard_errors)
+
+
+def test_errors_of_slowness_cover_noise_that_was_followed():
+    """White noise, whose features all have Δ = 2: with 20 columns and 300 rows some seem slow."""
+    modes = ex.solve(ex.Slowness(), np.random.default_rng(0).normal(size=(300, 20)), 3, progress=False)[1:]
+    assert (modes.eigenvalues < 1.9).all()
+    assert (np.abs(modes.eigenvalues - 2) < 3 * modes.standard_errors).all()
+
+
+class Triangle(ex.Domain):
+    """Below the diagonal of the unit square."""
+
+    @property
+    def box(self):
+        return ex.Box(0, 1, dims=2)
+
+    @property
+    def embedding(self):
+        return None
+
+    @property
+    def faces(self):
+        return ()
+
+    def place(self, uniform):
+        return jnp.where(uniform.sum(1, keepdims=True) > 1, 1 - uniform, uniform)
+
+    def weigh(self, x):
+        return jnp.ones(len(x), x.dtype)
+
+
+def test_a_domain_by_a_stranger_is_not_taken_for_its_box():
+    axis = (np.arange(60) + 0.5) / 60
+    grid = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
+    inside = grid[grid.sum(1) < 1]
+    dense = np.exp(-((inside[:, None] - inside) ** 2).sum(-1)) / len(inside)
+    exact = np.linalg.eigvalsh(dense)[::-1][:3]
+    modes = ex.solve(GAUSSIAN, Triangle(), 3, which="largest", progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, exact, rtol=0.02)

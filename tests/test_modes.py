@@ -15,6 +15,8 @@ from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
 
 BOX = ex.Box([-3, -2], [3, 4])
+POINTS = ex.Uniform(BOX)
+EACH = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
 
 
 def network(n=3):
@@ -34,7 +36,7 @@ def modes():
 
 
 def test_points_in_any_arrangement_give_values_of_all_modes(modes):
-    x = BOX.sample(jax.random.key(1), 12).x
+    x = POINTS.sample(jax.random.key(1), 12).x
     values = modes(x)
     assert values.shape == (12, 3)
     np.testing.assert_allclose(modes(x[0]), values[0], atol=1e-4)
@@ -67,7 +69,7 @@ def test_points_on_a_line_need_their_axis():
 
 
 def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):
-    samples = FreshSamples(BOX, seed=5, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=5, purpose=9, samples=2**16)
     sigma, pi, _ = moments(modes.at_point, hamiltonian(), samples)
     np.testing.assert_allclose(sigma, np.eye(3), atol=0.05)
     np.testing.assert_allclose(np.diag(pi), modes.eigenvalues, rtol=0.05)
@@ -84,7 +86,7 @@ def test_standard_errors_of_evenly_spread_points_are_no_less_than_the_scatter_be
 
 
 def test_residuals_are_the_norm_of_what_is_left(modes):
-    samples = FreshSamples(BOX, seed=7, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=7, purpose=9, samples=2**16)
 
     def squared(batch):
         v = jax.vmap(modes.at_point)(batch.x)
@@ -96,7 +98,7 @@ def test_residuals_are_the_norm_of_what_is_left(modes):
 
 
 def test_the_largest_value_of_each_mode_is_positive(modes):
-    values = np.asarray(modes(BOX.sample(jax.random.key(2), 20_000).x))
+    values = np.asarray(modes(POINTS.sample(jax.random.key(2), 20_000).x))
     assert (values[np.abs(values).argmax(0), np.arange(3)] > 0).all()
 
 
@@ -104,11 +106,43 @@ def test_the_largest_value_of_each_mode_is_positive(modes):
 def test_saved_modes_come_back_to_the_same_values(modes, tmp_path, place):
     modes.save(tmp_path / "modes.safetensors")
     back = ex.load(tmp_path if place == "folder" else tmp_path / "modes.safetensors")
-    x = BOX.sample(jax.random.key(3), 50).x
+    x = POINTS.sample(jax.random.key(3), 50).x
     np.testing.assert_array_equal(modes(x), back(x))
-    for name in ("eigenvalues", "standard_errors", "residuals", "coefficients"):
+    for name in (*EACH, "standard_errors", "coefficients"):
         np.testing.assert_array_equal(getattr(modes, name), getattr(back, name))
     assert (back.shape, back.which, back.steps, back.seed) == (modes.shape, modes.which, modes.steps, modes.seed)
+    assert back.source == modes.source
+    assert repr(back) == repr(modes)
+
+
+@pytest.mark.parametrize("reason", [None, *ex.StopReason])
+def test_saved_modes_still_say_what_found_them_and_why_it_ended(modes, tmp_path, reason):
+    dataclasses.replace(modes, solver="RayleighRitz", stop_reason=reason).save(tmp_path / "modes.safetensors")
+    back = ex.load(tmp_path)
+    assert back.solver == "RayleighRitz"
+    assert back.stop_reason is reason
+
+
+def test_standard_errors_are_those_of_sampling_and_of_the_basis_together_without_those_that_are_not_known(modes):
+    np.testing.assert_allclose(modes.standard_errors**2, modes.sampling_errors**2 + modes.basis_errors**2, rtol=1e-12)
+    some = dataclasses.replace(
+        modes, sampling_errors=np.array([3.0, np.nan, np.nan]), basis_errors=np.array([4.0, 2.0, np.nan])
+    )
+    np.testing.assert_array_equal(some.standard_errors, [5, 2, 0])
+
+
+def test_a_slice_of_modes_has_the_same_values(modes):
+    x = POINTS.sample(jax.random.key(4), 5).x
+    np.testing.assert_allclose(modes[1:](x), modes(x)[:, 1:], rtol=1e-5)
+    assert modes[1:].n == 2
+    for name in EACH:
+        np.testing.assert_array_equal(getattr(modes[1:], name), getattr(modes, name)[1:])
+
+
+@pytest.mark.usefixtures("as_user")
+def test_a_single_mode_is_a_slice_too(modes):
+    with pytest.raises(TypeError, match="chosen by a slice"):
+        modes[1]
 
 
 def test_a_network_that_is_not_ours_is_refused_by_name(tmp_path):

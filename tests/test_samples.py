@@ -9,7 +9,7 @@ import pytest
 import eigenax as ex
 from eigenax.samples import FreshSamples
 
-BOX, SEEDS = ex.Box(-1.0, 2.0, dims=2), range(5)
+BOX, SEEDS = ex.Uniform(ex.Box(-1.0, 2.0, dims=2)), range(5)
 EXACT = np.array([1.0, 0.5, 1.0, 0.25, np.pi / 36])
 """The means of `functions` over the box."""
 

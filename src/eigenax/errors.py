@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eigenax.training.loop import Moment
+    from eigenax.driver.snapshot import Snapshot
 
 
 class RunError(RuntimeError):
@@ -19,11 +19,11 @@ class SingularMomentsError(RunError):
 
 
 class StoppedError(RunError):
-    """Training that ended early, with the last good moment kept in `moment`."""
+    """Training that ended early, with the last good snapshot kept."""
 
-    def __init__(self, message: str, moment: "Moment"):
+    def __init__(self, message: str, snapshot: "Snapshot"):
         super().__init__(message)
-        self.moment = moment
+        self.snapshot = snapshot
 
 
 class DivergedError(StoppedError):

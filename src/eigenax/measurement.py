@@ -1,4 +1,4 @@
-"""From a trained network to modes: everything measured on samples that training never saw."""
+"""From a network to modes: everything measured on samples that nothing was trained or found on."""
 
 import dataclasses
 from functools import partial
@@ -7,23 +7,20 @@ from typing import Any, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Inexact
 from scipy.ndimage import maximum_filter1d
 
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch, Function
-from eigenax.core.precision import Precision
-from eigenax.core.rayleigh import second_moment
+from eigenax.core.precision import Precision, counting_in
 from eigenax.core.ritz import CUTOFFS, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
-from eigenax.networks.waves import Waves
 from eigenax.operators.base import Operator
 from eigenax.samples import FreshSamples
-from eigenax.sources.adaptive import plain
-from eigenax.sources.base import Source
-from eigenax.sources.surface import is_place
+from eigenax.sources.uniform import as_source
+from eigenax.stop_reason import StopReason
 
 FRESH = 2**17
 """Points that what was trained is measured on."""
@@ -34,10 +31,20 @@ LEAST_POINTS = 100
 CUTS = CUTOFFS["sampled"]
 
 
+class Solution(NamedTuple):
+    """Combinations of functions that solve an eigenproblem, and how well they are known."""
+
+    values: Float[np.ndarray, " n"]
+    coefficients: Inexact[np.ndarray, "f n"]
+    sampling_errors: Float[np.ndarray, " n"]
+    basis_errors: Float[np.ndarray, " n"]
+    residuals: Float[np.ndarray, " n"]
+
+
 def measure(
     network: Any,
     operator: Operator,
-    source: Source,
+    source: Any,
     *,
     n: int | None = None,
     which: Which = "smallest",
@@ -45,7 +52,8 @@ def measure(
     samples: int = FRESH,
     seed: int = 0,
     steps: int = 0,
-    stopped: str = "",
+    solver: str = "",
+    stop_reason: StopReason | None = None,
     precision: Precision = "float32",
     progress: bool = False,
 ) -> Modes:
@@ -57,123 +65,122 @@ def measure(
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
-    samples, seed, source = whole("samples", samples), as_seed(seed), plain(source)
+    samples, seed, source = whole("samples", samples), as_seed(seed), as_source(source)
     precision = "float64" if finish == "ritz" else precision
     fresh = partial(
         FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples
     )
-    sign = 1 if which == "smallest" else -1
     # 0 and 1 folded into the seed's key are for the network and its training.
     if finish == "ritz":
         network = hidden_layer(network)
-        values, coefficients, standard_errors, residuals = _ritz(network, operator, fresh, whole("n", n), sign)
+        found = ritz(network, operator, fresh, whole("n", n), which)
     else:
+        sign = 1 if which == "smallest" else -1
         values, coefficients = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
-        standard_errors, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
-    place = source if is_place(source) else None
-    signs = _signs(combined(network, coefficients), fresh(purpose=4))
+        scatter, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
+        found = Solution(values, coefficients, scatter, distance_to_exact(values, residuals), residuals)
     return Modes(
         network,
-        coefficients * signs,
-        values,
-        standard_errors,
-        residuals,
+        found.coefficients * signs(combined(network, found.coefficients), fresh(purpose=4)),
+        found.values,
+        found.sampling_errors,
+        found.basis_errors,
+        found.residuals,
         source.shape,
         which,
         steps,
         seed,
         precision,
-        place,
-        stopped,
+        source if source.is_endless else None,
+        solver,
+        stop_reason,
     )
 
 
-def _signs(function: Function, samples: FreshSamples) -> Float[np.ndarray, " n"]:
-    """The sign of the largest value of each function."""
+def signs(function: Function, samples: FreshSamples) -> Inexact[np.ndarray, " n"]:
+    """What makes the largest value of each function positive: its sign, or the conjugate of its phase."""
+    (largest,) = samples.map(_largest, function)
+    there = np.take_along_axis(largest, np.abs(largest).argmax(0)[None], 0)[0]
+    return np.where(there == 0, 1, np.conj(there) / np.where(there == 0, 1, np.abs(there)))
 
-    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array]:
-        v = jax.vmap(function)(batch.x)
-        return v.max(0), v.min(0)
 
-    highest, lowest = samples.map(of_batch, function)
-    return np.where(highest.max(0) < -lowest.min(0), -1.0, 1.0)
+def _largest(batch: Batch, function: Function) -> tuple[Array]:
+    v = jax.vmap(function)(batch.x)
+    return (jnp.take_along_axis(v, jnp.abs(v).argmax(0)[None], 0)[0],)
 
 
 def moments(function: Function, operator: Operator, samples: FreshSamples) -> list[np.ndarray]:
     """Σ and Π of functions, and the mean of (w u²)²: on how few samples each of them lives."""
-
-    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array, Array]:
-        u = jax.vmap(function)(batch.x)
-        ku = operator.apply(function, batch, u)
-        weighted = batch.weights[:, None] * u**2
-        return second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights), jnp.mean(weighted**2, 0)
-
-    return samples.mean(of_batch, function)
+    return samples.mean(_moments, function, operator)
 
 
-class RitzModes(NamedTuple):
-    """The best combinations of functions, and how well they are known."""
-
-    values: Float[np.ndarray, " n"]
-    coefficients: Float[np.ndarray, "f n"]
-    standard_errors: Float[np.ndarray, " n"]
-    residuals: Float[np.ndarray, " n"]
+def _moments(batch: Batch, function: Function, operator: Operator) -> tuple[Array, Array, Array]:
+    sigma, pi, _ = operator.moments(function, batch)
+    weighted = batch.weights[:, None] * jnp.abs(jax.vmap(function)(batch.x)) ** 2
+    return sigma, pi, jnp.mean(weighted**2, 0)
 
 
-def _ritz(network: Function, operator: Operator, fresh: Any, n: int, sign: int) -> RitzModes:
+def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which, nested: bool = False) -> Solution:
     """The best n combinations of f functions: found on some samples; chosen, rotated and measured on others.
 
     Samples decide how small a variance they support: too small a cut lets rounding and chance in, and shows as a
-    residual on the other samples.
+    residual on the other samples, or in the quotients themselves where the operator tells no residual. `nested` are
+    functions that nothing has trained: any part of them is like the whole, and tells what more of them would change.
     """
-    functions = jax.eval_shape(network, jnp.zeros(fresh.args[0].shape)).shape[0]
+    sign = 1 if which == "smallest" else -1
+    with counting_in("float64"):
+        functions = jax.eval_shape(network, jnp.zeros(fresh.args[0].shape)).shape[0]
     first, second = fresh(purpose=2), fresh(purpose=3)
     first = dataclasses.replace(first, samples=max(first.samples, POINTS_PER_FUNCTION * functions))
     sigma, pi, fourth = moments(network, operator, first)
-    supported = (first.samples * np.diag(sigma) ** 2 >= LEAST_POINTS * fourth) & (np.diag(sigma) > 0)
+    sizes = np.real(np.diag(sigma))
+    supported = (first.samples * sizes**2 >= LEAST_POINTS * np.real(fourth)) & (sizes > 0)
     kept = np.ix_(supported, supported)
     if supported.sum() < n:
         raise SingularMomentsError(
             f"the samples support only {supported.sum()} functions, but n is {n}: draw more, or ask for fewer modes"
         )
-    solutions = lowest(sigma[kept], sign * pi[kept], n, CUTS)
+    sigma, pi = sigma[kept], sign * pi[kept]
+    solutions = lowest(sigma, pi, n, CUTS)
     candidates = [_scattered(found.coefficients, supported) for found in solutions]
-    together = combined(network, np.concatenate(candidates, 1))
-
-    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array, Array]:
-        v, w = jax.vmap(function)(batch.x), batch.weights
-        kv = sign * operator.apply(function, batch, v)
-        return second_moment(v, v, w), second_moment(v, kv, w), second_moment(kv, kv, w)
-
-    sums = second.map(of_batch, together)
+    sums = second.map(_all_moments, combined(network, np.concatenate(candidates, 1)), operator)
     blocks = [slice(c * n, (c + 1) * n) for c in range(len(CUTS))]
-    rotated = [_rotated(*(part[:, block, block] for part in sums)) for block in blocks]
-    best = min(range(len(CUTS)), key=lambda c: rotated[c].residuals.sum())
-    values, rotation, standard_errors, residuals = rotated[best]
-    if isinstance(network, Waves):
-        missing = _still_to_come(sigma[kept], sign * pi[kept], solutions[best].values, CUTS[best], residuals)
-        standard_errors = np.hypot(standard_errors, missing)
-    return RitzModes(sign * values, candidates[best] @ rotation, standard_errors, residuals)
+    rotated = [_rotated(sign, *(part[:, block, block] for part in sums)) for block in blocks]
+    by_residual = not np.isnan(rotated[0].residuals).any()
+    best = min(range(len(CUTS)), key=lambda c: (rotated[c].residuals if by_residual else rotated[c].values).sum())
+    values, rotation, scatter, distance, residuals = rotated[best]
+    if nested:
+        distance = _still_to_come(sigma, pi, solutions[best].values, CUTS[best], residuals)
+    return Solution(sign * values, candidates[best] @ rotation, scatter, distance, residuals)
+
+
+def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
+    """Σ, Π and, where there is one, E[w (K u)* (K u)ᵀ]."""
+    return tuple(part for part in operator.moments(function, batch) if part is not None)
 
 
 def _still_to_come(
-    sigma: Float[np.ndarray, "f f"],
-    pi: Float[np.ndarray, "f f"],
+    sigma: Inexact[np.ndarray, "f f"],
+    pi: Inexact[np.ndarray, "f f"],
     values: Float[np.ndarray, " n"],
     cut: float,
     residuals: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
     """How far values would still fall, from how they fell from a quarter to half to all functions and from residuals.
 
-    For functions that nothing trained: any part of them is like the whole. Where rounding decides what functions can
-    add, the falls would promise too much.
+    Where rounding decides what functions can add, extrapolation would be overconfident. Where so few functions leave
+    nothing to extrapolate from, the residual alone tells.
     """
     n = len(values)
+    distance = distance_to_exact(values, residuals)
     if len(sigma) < 4 * n:
-        return np.zeros(n)
-    quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
+        return distance
+    try:
+        quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
+    except SingularMomentsError:  # a part has too few that can be told apart
+        return distance
     last = np.abs(half - values)
-    return np.maximum(_next_fall(np.abs(quarter - half), last), np.minimum(distance_to_exact(values, residuals), last))
+    return np.maximum(_next_fall(np.abs(quarter - half), last), np.fmin(distance, last))
 
 
 def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -192,33 +199,40 @@ def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -
 
 
 def _rotated(
-    sigma: Float[np.ndarray, "g n n"], pi: Float[np.ndarray, "g n n"], squared: Float[np.ndarray, "g n n"]
-) -> RitzModes:
+    sign: int,
+    sigma: Inexact[np.ndarray, "g n n"],
+    pi: Inexact[np.ndarray, "g n n"],
+    squared: Inexact[np.ndarray, "g n n"] | None = None,
+) -> Solution:
     """Functions turned into orthonormal ones with diagonal Λ, from the moments of g groups of samples.
 
     To first order a Rayleigh quotient moves with E[w v (K v − λ v)], whose scatter between groups is its error.
-    Functions that are not even independent have infinite residuals.
+    Functions that are not even independent have infinite residuals; without squares, these are not known.
     """
+    pi = sign * pi
     try:
         values, rotation = combine(sigma.mean(0), pi.mean(0))
     except SingularMomentsError:
         n = sigma.shape[1]
-        return RitzModes(np.zeros(n), np.eye(n), np.full(n, np.inf), np.full(n, np.inf))
+        never = np.full(n, np.inf)
+        return Solution(never, np.eye(n), never, never, never if squared is not None else never * np.nan)
 
-    def diagonals(matrices: Float[np.ndarray, "g n n"]) -> Float[np.ndarray, "g n"]:
-        return np.einsum("in,gij,jn->gn", rotation, matrices, rotation)
+    def diagonals(matrices: Inexact[np.ndarray, "g n n"]) -> Float[np.ndarray, "g n"]:
+        return np.einsum("in,gij,jn->gn", rotation.conj(), matrices, rotation).real
 
-    influence = diagonals(pi) - values * diagonals(sigma)
-    norms = diagonals(squared) - 2 * values * diagonals(pi) + values**2 * diagonals(sigma)
-    scatter = np.sqrt(len(sigma))
-    resolution = norms.std(0, ddof=1) / scatter
-    residuals = np.sqrt(np.maximum(norms.mean(0), resolution))
-    return RitzModes(values, rotation, influence.std(0, ddof=1) / scatter, residuals)
+    influence, scatter = diagonals(pi) - values * diagonals(sigma), np.sqrt(len(sigma))
+    if squared is None:
+        residuals = np.full(len(values), np.nan)
+    else:
+        norms = diagonals(squared) - 2 * values * diagonals(pi) + values**2 * diagonals(sigma)
+        residuals = np.sqrt(np.maximum(norms.mean(0), norms.std(0, ddof=1) / scatter))
+    distance = distance_to_exact(values, residuals)
+    return Solution(values, rotation, influence.std(0, ddof=1) / scatter, distance, residuals)
 
 
-def _scattered(rows: Float[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Float[np.ndarray, "f n"]:
+def _scattered(rows: Inexact[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Inexact[np.ndarray, "f n"]:
     """Rows put at their places among zeros."""
-    whole_matrix = np.zeros((len(places), rows.shape[1]))
+    whole_matrix = np.zeros((len(places), rows.shape[1]), rows.dtype)
     whole_matrix[places] = rows
     return whole_matrix
 
@@ -232,17 +246,20 @@ def errors(
     A residual too small for the samples to tell from zero is given as what they could tell, and is NaN where they
     tell nothing: pairs of points without a third.
     """
-
-    def of_batch(batch: Batch, function: Function) -> tuple[Array, Array]:
-        v = jax.vmap(function)(batch.x)
-        expected = jnp.asarray(values, v.dtype) * v
-        influence = batch.weights[:, None] * v * (operator.apply(function, batch, v) - expected)
-        twice = operator.twice(function, batch, v)
-        squared = twice.weights[:, None] * (twice.first - expected) * (twice.second - expected)
-        total_weight = twice.weights.sum() / batch.weights.mean()
-        return influence.mean(0), squared.sum(0) / total_weight
-
-    influence, squared = samples.map(of_batch, function)
+    influence, squared = samples.map(_influence, function, operator, values)
     standard_errors = influence.std(0, ddof=1) / np.sqrt(len(influence))
     resolution = squared.std(0, ddof=1) / np.sqrt(len(squared))
     return standard_errors, np.sqrt(np.maximum(squared.mean(0), resolution))
+
+
+def _influence(
+    batch: Batch, function: Function, operator: Operator, values: Float[Array | np.ndarray, " n"]
+) -> tuple[Array, Array]:
+    """Of the points of a batch on Rayleigh quotients, and the mean of the squared residual."""
+    v = jax.vmap(function)(batch.x)
+    expected = jnp.asarray(values, v.dtype) * v
+    influence = batch.weights[:, None] * jnp.conj(v) * (operator.apply(function, batch, v) - expected)
+    twice = operator.twice(function, batch, v)
+    squared = twice.weights[:, None] * jnp.conj(twice.first - expected) * (twice.second - expected)
+    total_weight = twice.weights.sum() / batch.weights.mean()
+    return influence.mean(0).real, squared.sum(0).real / total_weight

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Real
+from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in, full_precision
@@ -23,9 +23,10 @@ from eigenax.io.files import check_format, pack_tensors, read_tensors, write_ato
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
 from eigenax.samples import FreshSamples
-from eigenax.sources.base import Source
+from eigenax.sources.uniform import as_source
+from eigenax.stop_reason import StopReason
 
-FORMAT = "eigenax-modes-3"
+FORMAT = "eigenax-modes-4"
 FILE = "modes.safetensors"
 Which = Literal["smallest", "largest"]
 
@@ -33,7 +34,7 @@ Which = Literal["smallest", "largest"]
 class MatrixElements(NamedTuple):
     """⟨v_i | O | v_j⟩ of n functions, and how well each is known."""
 
-    values: Float[np.ndarray, "n n"]
+    values: Inexact[np.ndarray, "n n"]
     standard_errors: Float[np.ndarray, "n n"]
 
 
@@ -45,23 +46,32 @@ class Modes(eqx.Module):
     """
 
     network: Any
-    coefficients: Float[np.ndarray, "k n"]
+    coefficients: Inexact[np.ndarray, "k n"]
     """Functions are network(x) @ coefficients."""
     eigenvalues: Float[np.ndarray, " n"]
-    standard_errors: Float[np.ndarray, " n"]
-    """Of the eigenvalues as Rayleigh quotients; `residuals` show what they do not, the distance from convergence."""
+    sampling_errors: Float[np.ndarray, " n"]
+    """The scatter of the eigenvalues, as Rayleigh quotients, between samples."""
+    basis_errors: Float[np.ndarray, " n"]
+    """How far they may be from those of the operator: what more functions, or training, would still change."""
     residuals: Float[np.ndarray, " n"]
     """‖(K − λ) v‖ for each function."""
     shape: tuple[int, ...] = eqx.field(static=True)
-    which: Which = eqx.field(static=True)
-    steps: int = eqx.field(static=True)
-    seed: int = eqx.field(static=True)
+    which: Which = eqx.field(static=True, default="smallest")
+    steps: int = eqx.field(static=True, default=0)
+    seed: int = eqx.field(static=True, default=0)
     precision: Precision = eqx.field(static=True, default="float32")
     """In which the functions are evaluated."""
     source: Any = None
     """Where they were measured, if that is a place and not data."""
-    stopped: str = eqx.field(static=True, default="")
-    """Why training ended."""
+    solver: str = eqx.field(static=True, default="")
+    """The name of the solver that found them."""
+    stop_reason: StopReason | None = eqx.field(static=True, default=None)
+    """Why it ended."""
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, " n"]:
+        """Of the eigenvalues: both errors, squared and added. One that is not known is left out."""
+        return np.hypot(*(np.where(np.isnan(part), 0, part) for part in (self.sampling_errors, self.basis_errors)))
 
     @property
     def n(self) -> int:
@@ -72,20 +82,21 @@ class Modes(eqx.Module):
         """Some of them, in order: `modes[1:]` leaves out the first one, such as a constant."""
         if not isinstance(chosen, slice):
             raise TypeError(f"modes are chosen by a slice such as modes[1:4]; got {chosen!r}")
-        fields = {name: getattr(self, name)[chosen] for name in ("eigenvalues", "standard_errors", "residuals")}
+        each = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
+        fields = {name: getattr(self, name)[chosen] for name in each}
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
-    def at_point(self, x: Float[Array, "..."]) -> Float[Array, " n"]:
+    def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:
         """All functions at one point."""
         return combined(self.network, self.coefficients)(x)
 
-    def __call__(self, x: Real[ArrayLike, "..."]) -> Float[Array, "... n"]:
+    def __call__(self, x: Real[ArrayLike, "..."]) -> Inexact[Array, "... n"]:
         """All functions at any number of points."""
-        usual = jnp.zeros(()).dtype
+        usual = jnp.zeros((), complex if np.iscomplexobj(self.coefficients) else float).dtype
         with counting_in(self.precision, at_least=True), full_precision():
             return self._evaluated(jnp.asarray(x, float)).astype(usual)
 
-    def _evaluated(self, points: Float[Array, "..."]) -> Float[Array, "... n"]:
+    def _evaluated(self, points: Float[Array, "..."]) -> Inexact[Array, "... n"]:
         axes = points.ndim - len(self.shape)
         if axes < 0 or points.shape[axes:] != self.shape:
             hint = "; for points on a line give x[:, None]" if self.shape == (1,) else ""
@@ -94,16 +105,16 @@ class Modes(eqx.Module):
         return _evaluate(self, flat).reshape(*points.shape[:axes], self.n)
 
     def matrix_elements(
-        self, observable: Operator | Callable[[Array], Array], *, source: Source | None = None, samples: int = 2**17
+        self, observable: Operator | Callable[[Array], Array], *, source: Any = None, samples: int = 2**17
     ) -> MatrixElements:
         """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors.
 
-        O is an operator, or a function of one point that multiplies. `source` is where the modes were measured unless
-        given; those of data need theirs.
+        O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
+        were measured unless given; those of data need theirs.
 
         >>> dipole = modes.matrix_elements(lambda x: x[0]).values  # doctest: +SKIP
         """
-        place = self.source if source is None else source
+        place = self.source if source is None else as_source(source)
         if place is None:
             raise ValueError(
                 "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
@@ -111,11 +122,7 @@ class Modes(eqx.Module):
         operator = observable if isinstance(observable, Operator) else Potential(observable)
         fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
 
-        def of_batch(batch: Batch) -> tuple[Array]:
-            v = jax.vmap(self.at_point)(batch.x)
-            return (second_moment(v, operator.apply(self.at_point, batch, v), batch.weights),)
-
-        (elements,) = fresh.map(of_batch)
+        (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)
         return MatrixElements(elements.mean(0), elements.std(0, ddof=1) / np.sqrt(len(elements)))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -133,10 +140,10 @@ class Modes(eqx.Module):
     def __repr__(self) -> str:
         rows = zip(self.eigenvalues, self.standard_errors, strict=True)
         values = ", ".join(f"{value:.6g} ± {error:.1g}" for value, error in rows)
-        return f"Modes(n={self.n}, which={self.which!r}, eigenvalues=[{values}])"
+        return f"Modes(n={self.n}, which={self.which!r}, solver={self.solver!r}, eigenvalues=[{values}])"
 
     def __str__(self) -> str:
-        """A table; a star marks eigenvalues that may be further off than their standard errors say."""
+        """A table; a star marks what has not converged."""
         largest = np.abs(self.eigenvalues).max()
         rows = [
             f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}"
@@ -147,27 +154,38 @@ class Modes(eqx.Module):
             stars = zip(rows, self.residuals, self.unconverged, strict=True)
             rows = [f"{row}  {rest:8.1g}{'  *' if star else ''}" for row, rest, star in stars]
             head = f"{head}  residual"
-            notes = ["* may be further off than the error says: train for more steps"] * bool(self.unconverged.any())
+            notes = ["* not converged: the residual says so; take more steps or a larger basis"] * bool(
+                self.unconverged.any()
+            )
         return "\n".join([head, *rows, *notes])
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
-        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 errors.
+        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 sampling
+        errors; for an eigenvalue of zero, a millionth of the largest.
 
         An unknown residual counts as not converged.
         """
-        distance = distance_to_exact(self.eigenvalues, self.residuals)
-        return ~(distance <= np.maximum(0.01 * np.abs(self.eigenvalues), 3 * self.standard_errors))
+        distance, size = distance_to_exact(self.eigenvalues, self.residuals), np.abs(self.eigenvalues)
+        enough = np.maximum(0.01 * size, 1e-6 * size.max())
+        return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
 
 
-def combined(network: Function, coefficients: Float[Array | np.ndarray, "k n"]) -> Function:
+def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array]:
+    """⟨v_i | O | v_j⟩ on the points of one batch."""
+    v = jax.vmap(function)(batch.x)
+    return (second_moment(v, operator.apply(function, batch, v), batch.weights),)
+
+
+def combined(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"]) -> Function:
     """The functions network(x) @ coefficients, as a tree of arrays that compiled programs can take."""
     return eqx.Partial(_combination, network, coefficients)
 
 
-def _combination(network: Function, coefficients: Float[Array | np.ndarray, "k n"], x: Array) -> Array:
+def _combination(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"], x: Array) -> Array:
     u = network(x)
-    return jnp.matmul(u, jnp.asarray(coefficients, u.dtype), precision=HIGHEST)
+    usual = jnp.result_type(u.dtype, jnp.complex64) if jnp.iscomplexobj(coefficients) else u.dtype
+    return jnp.matmul(u, jnp.asarray(coefficients, usual), precision=HIGHEST)
 
 
 def _rounded(value: float, error: float, largest: float) -> str:
@@ -181,7 +199,7 @@ def _rounded(value: float, error: float, largest: float) -> str:
 
 
 @eqx.filter_jit
-def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Float[Array, "b n"]:
+def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
     return jax.vmap(modes.at_point)(x)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.progress import progress_track
 from eigenax.sources.base import Source
-from eigenax.training.progress import progress_track
 
 BATCHES = 64
 """Standard errors are the scatter between this many batches."""
@@ -30,7 +30,8 @@ Parts = tuple[Array, ...]
 class FreshSamples:
     """Batches of a source that depend on seed and purpose alone.
 
-    `evenly` spread points serve means over single points, with far less scatter; independent ones serve all.
+    `evenly` spread points serve means over single points, with far less scatter; independent ones serve all. A
+    function that is mapped is compiled again unless it is the same object: what it depends on are operands.
     """
 
     source: Source
@@ -69,17 +70,25 @@ class FreshSamples:
 
     def _each(self, function: Callable[..., Parts], operands: tuple[Any, ...]) -> Iterator[Parts]:
         """The function of every batch."""
-
-        # With the source and the operands as arguments: their data must not become constants of the program.
-        @eqx.filter_jit
-        def compiled(source: Source, key: Array, index: Int[Array, ""], operands: tuple[Any, ...]) -> Parts:
-            if self.evenly:
-                return function(source.spread(key, self._size, index), *operands)
-            return function(source.sample(jax.random.fold_in(key, index), self._size), *operands)
-
         key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
         for index in progress_track(range(self._count), "measuring", show=self.progress):
-            yield compiled(self.source, key, jnp.asarray(index), operands)
+            yield _of_batch(function, self.source, self._size, self.evenly, key, jnp.asarray(index), operands)
+
+
+@eqx.filter_jit
+def _of_batch(
+    function: Callable[..., Parts],
+    source: Source,
+    size: int,
+    evenly: bool,
+    key: Array,
+    index: Int[Array, ""],
+    operands: tuple[Any, ...],
+) -> Parts:
+    """A function of one batch, compiled once for all samples of one size."""
+    if evenly:
+        return function(source.spread(key, size, index), *operands)
+    return function(source.sample(jax.random.fold_in(key, index), size), *operands)
 
 
 def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:
@@ -87,4 +96,4 @@ def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:
     total, count = next(rows), 1
     for parts in rows:
         total, count = jax.tree.map(jnp.add, total, parts), count + 1
-    return [np.asarray(part, np.float64) / count for part in total]
+    return [np.asarray(part, np.result_type(part.dtype, np.float64)) / count for part in total]

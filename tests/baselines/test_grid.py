@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from eigenax.baselines.grid import grid_modes
-from eigenax.sources.box import Box
+from eigenax.domains.box import Box
 
 
 @pytest.mark.parametrize("dims", [1, 2])

@@ -8,10 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
-from eigenax.baselines import successor
 from eigenax.baselines.successor import (
     STACK,
     AgentSteps,
@@ -78,9 +76,9 @@ def test_what_was_interrupted_goes_on_to_the_same_network(tmp_path, monkeypatch)
 
     @contextlib.contextmanager
     def ctrl_c(label, show):
-        yield lambda moment: signal.raise_signal(signal.SIGINT) if moment.step == 30 else None
+        yield lambda snapshot: signal.raise_signal(signal.SIGINT) if snapshot.step == 30 else None
 
-    monkeypatch.setattr(successor, "progress_bar", ctrl_c)
+    monkeypatch.setattr("eigenax.driver.iterate.progress_bar", ctrl_c)
     with pytest.raises(InterruptedRun, match="stopped at step 30 of 60"):
         learn_successors(source, small(), tmp_path / "half", **settings)
     monkeypatch.undo()
@@ -92,11 +90,11 @@ def test_what_was_interrupted_goes_on_to_the_same_network(tmp_path, monkeypatch)
 
 def test_the_code_does_not_learn_from_successors_and_the_target_waits():
     source, network = AgentSteps(*blinking()), small()
-    solver = SuccessorLearning(optax.sgd(0.1), target_every=3)
-    state, batch = solver.init(network, 0), source.sample(jax.random.key(0), 8)
+    solver = SuccessorLearning(learning_rate=0.1, target_every=3)
+    state, batch = solver.begin(network, 0), source.sample(jax.random.key(0), 8)
     code = jnp.ones(16)
     assert not any(jnp.any(leaf) for leaf in jax.tree.leaves(jax.grad(lambda c: network.successors(c).sum())(code)))
-    learn = eqx.filter_jit(solver.step)
+    learn = eqx.filter_jit(solver.update)
     for step in range(1, 4):
         state, _ = learn(Slowness(), state, batch)
         same = bool((state.target.of_action == state.network.of_action).all())

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import pytest
 
 import eigenax as ex
-from eigenax.assemble import fit
 from eigenax.core.precision import counting_in
 
 BOX = ex.Box(-1, 1, dims=2)
@@ -30,8 +29,11 @@ def network():
 
 
 def test_training(network):
-    fit(ex.Potential(lambda x: x[0]), BOX, 2, network=network, steps=2, batch=8, progress=False)
-    assert seen[-1] == "highest"
+    noted = []
+    solver = ex.SpIN(batch=8, samples=256)
+    options = {"network": network, "solver": solver, "max_steps": 2, "progress": False}
+    ex.solve(ex.Potential(lambda x: x[0]), BOX, 2, callbacks=[lambda snapshot: noted.append(list(seen))], **options)
+    assert noted[-1][-1] == "highest"  # after the last update, before anything is measured
 
 
 def test_measuring_and_calling(network):

@@ -61,8 +61,9 @@ def test_a_corridor_has_the_eigenfunctions_of_a_line(seen):
     values = found.transform(observations(seen))
     overlaps = np.abs(values.T @ exact(3)) / SIZE
     np.testing.assert_allclose(overlaps, np.eye(3), atol=0.1)
-    step = 2 * (1 - np.cos(np.pi * np.arange(1, 4) / SIZE))  # it stays at the ends half of the time
-    np.testing.assert_allclose(found.delta_values_, step, rtol=0.1)
+    step = 1 - np.cos(np.pi * np.arange(1, 4) / SIZE)  # it stays at the ends half of the time
+    np.testing.assert_allclose(found.eigenvalues_, step, rtol=0.1)
+    np.testing.assert_array_equal(found.eigenvalues_, found.modes_.eigenvalues)
 
 
 def test_grey_images_with_their_colour_last_are_seen_and_followed():
@@ -125,6 +126,7 @@ def test_it_is_saved_with_the_states_it_knows(tmp_path):
     found.save(tmp_path / "line.safetensors")
     loaded = LaplacianRepresentation.load(tmp_path / "line.safetensors")
     np.testing.assert_array_equal(loaded.transform(np.arange(SIZE)), found.transform(np.arange(SIZE)))
+    np.testing.assert_array_equal(loaded.eigenvalues_, found.eigenvalues_)
     with pytest.raises(ValueError, match="X must hold states from 0 to 6; got 7"):
         loaded.transform(np.arange(SIZE + 1))
     with pytest.raises(RuntimeError, match="was not saved by SlowFeatureAnalysis but by another"):

@@ -24,7 +24,7 @@ def test_modes_of_a_map_are_the_exact_ones(more, tmp_path):
         assert 3000 < (tmp_path / "run" / "figures" / f"{name}.png").stat().st_size < 200_000
 
 
-def test_rounds_of_random_steps_go_on_until_walls_are_seen(tmp_path):
+def test_bases_for_random_steps_grow_until_walls_are_seen(tmp_path):
     words = ["run", "gridworld", "--map", "rooms", "--n", "3", "--transitions", "30000", "--quiet"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     result = json.loads((tmp_path / "run" / "result.json").read_text())

@@ -35,10 +35,18 @@ def test_a_run_is_close_to_the_closed_form_and_closer_than_nystrom(experiment, t
     assert read_experiment(folder) == experiment
 
 
+def test_no_more_bases_are_tried_than_steps_allow(tmp_path):
+    experiment = KernelModes(n=3, points=256, steps=1)
+    claim(tmp_path / "run", experiment)
+    result = execute(experiment, tmp_path / "run", progress=False)
+    assert (result["steps"], result["stopped"]) == (1, "all steps were taken")
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"length": 0.0}, "--length must be positive"),
+        ({"steps": -1}, "--steps must be at least 0"),
         ({"dims": 0}, "--dims must be at least 1"),
         ({"points": 5}, "--points must be at least 20"),
         ({"kernel": "polynomial", "degree": 2}, "--n must be at most 3, the rank"),

@@ -40,7 +40,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize(("experiment", "error"), SMALL)
-def test_one_round_is_close_to_the_exact_values(experiment, error, tmp_path):
+def test_one_basis_is_close_to_the_exact_values(experiment, error, tmp_path):
     folder = tmp_path / "run"
     experiment.check()
     claim(folder, experiment)
@@ -49,7 +49,7 @@ def test_one_round_is_close_to_the_exact_values(experiment, error, tmp_path):
     assert errors.max() < error
     np.testing.assert_array_equal(exact, experiment.exact())
     assert result["mean_relative_error"] == pytest.approx(errors[exact != 0].mean())
-    assert result["stopped"] == "all steps are done"
+    assert result["stopped"] == "all steps were taken"
     assert result["training_seconds"] > 0
     assert (folder / "figures" / f"{experiment.name}.png").stat().st_size < 200_000
     assert (folder / "report.html").stat().st_size > 10_000
@@ -59,7 +59,7 @@ def test_one_round_is_close_to_the_exact_values(experiment, error, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", [case.values[0] for case in SMALL], ids=[case.id for case in SMALL])
-def test_a_crash_between_two_rounds_changes_nothing(experiment, tmp_path):
+def test_a_crash_between_two_bases_changes_nothing(experiment, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     claim(whole, dataclasses.replace(experiment, steps=2))
     execute(read_experiment(whole), whole, progress=False)
@@ -70,6 +70,23 @@ def test_a_crash_between_two_rounds_changes_nothing(experiment, tmp_path):
     (broken / "metrics.jsonl").write_text((whole / "metrics.jsonl").read_text().splitlines(keepends=True)[0])
     execute(read_experiment(broken), broken, progress=False)
     assert found(broken) == found(whole)
+
+
+def test_a_run_ends_when_its_errors_are_within_tol(tmp_path):
+    experiment = Oscillator(dims=1, n=4, tol=1e-3)
+    claim(tmp_path / "run", experiment)
+    result = execute(experiment, tmp_path / "run", progress=False)
+    assert result["stopped"] == "the errors are within tol"
+    assert (np.array(result["standard_errors"]) <= 1e-3 * np.ptp(result["exact"])).all()
+    assert max(result["relative_errors"]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("tol", "said"), [(1.0, "a relative accuracy below 1"), (-1e-3, "positive"), (np.nan, "positive")]
+)
+def test_an_accuracy_that_is_none_is_refused(tol, said):
+    with pytest.raises(ValueError, match=f"--tol must be {said}"):
+        Oscillator(tol=tol).check()
 
 
 def test_an_exact_value_of_zero_alone_has_no_mean_relative_error():

@@ -1,4 +1,5 @@
-"""Training and rounds, killed with SIGKILL at several moments and resumed, end in the same bits as if left alone."""
+"""Training and trials of bases, killed with SIGKILL at several moments and resumed, end in the same bits as if left
+alone."""
 
 import json
 import os
@@ -10,6 +11,7 @@ import pytest
 
 SHORT = {
     "hydrogen": ["--preset", "quick", "--steps", "200", "--width", "18", "--samples", "8192", "--quiet"],
+    "kernel": ["--n", "6", "--points", "256", "--quiet"],
     "oscillator": ["--dims", "1", "--n", "3", "--steps", "2", "--samples", "16384", "--quiet"],
 }
 DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "compile_seconds", "seconds"}
@@ -68,7 +70,7 @@ def contents(folder):
     return found
 
 
-@pytest.mark.parametrize("name", ["hydrogen", pytest.param("oscillator", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["hydrogen", "kernel", pytest.param("oscillator", marks=pytest.mark.slow)])
 def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     finish(start("run", name, *SHORT[name], "--out", whole))
@@ -77,7 +79,7 @@ def test_a_killed_run_resumes_to_the_same_bits(name, tmp_path):
         "the first checkpoint is there": lambda: any(broken.glob("checkpoints/step-*.safetensors")),
         "the modes are written": (broken / "modes.safetensors").exists,
     }
-    if name != "hydrogen":  # rounds are few, and each is done again
+    if name != "hydrogen":  # bases are few, and those that matter are done again
         moments = {"the first checkpoint is there": moments["the first checkpoint is there"]}
     process, killed = start("run", name, *SHORT[name], "--out", broken), []
     for moment, reached in moments.items():

@@ -134,6 +134,14 @@ def test_rows_that_change_only_at_the_end_are_one_sentence(tmp_path, capsys):
     assert "every row of the series is the same" in capsys.readouterr().err
 
 
+def test_settings_of_a_training_that_rows_do_not_need_are_refused(tmp_path, capsys):
+    np.save(tmp_path / "series.npy", np.random.default_rng(0).normal(size=(100, 2)).cumsum(0))
+    words = ["--n", "1", "--steps", "7", "--clips", "3", "--quiet", "--out", tmp_path / "run"]
+    assert slow(tmp_path / "series.npy", *words) == 2
+    assert "rows of numbers need no training, which --clips, --steps would be for" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "settings.toml").exists()
+
+
 def test_so_few_rows_that_nothing_is_known_of_their_scatter(tmp_path):
     np.save(tmp_path / "two.npy", np.array([[0.0, 1.0], [1.0, 0.5]]))
     words = ["--n", "1", "--length", "2", "--held-out", "0", "--quiet", "--out", tmp_path / "run"]

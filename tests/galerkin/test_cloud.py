@@ -29,6 +29,7 @@ from eigenax.networks.features import Whitened
 from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes
 
 SQUARE = ex.Box(-10.0, 10.0, dims=2)
+OF_SQUARE = ex.Uniform(SQUARE)
 MIDDLE, COVARIANCE = np.array([3.0, -4.0]), np.array([[0.09, 0.05], [0.05, 0.04]])
 NUCLEUS = (3.0, -4.0)
 
@@ -47,7 +48,7 @@ def gaussian_cloud(middle=MIDDLE, covariance=COVARIANCE):
 @cache
 def batches(name):
     """Points and weights of independent batches of a source around a narrow cloud."""
-    source = source_around(gaussian_cloud(), SQUARE, (NUCLEUS,) if name == "nucleus" else ())
+    source = source_around(gaussian_cloud(), OF_SQUARE, (NUCLEUS,) if name == "nucleus" else ())
     keys = jax.random.split(jax.random.key(0), 32)
     x, weights = jax.jit(lambda keys: jax.lax.map(lambda key: source.spread(key, 1000), keys))(keys)
     return source, np.asarray(x, np.float64), np.asarray(weights, np.float64)
@@ -70,7 +71,7 @@ def test_the_spread_of_weighted_values_is_their_mean_and_covariance():
 
 
 def test_everywhere_is_uniform_in_a_box():
-    points, ground, states, _ = everywhere(ex.Box([0.0, 2.0], [1.0, 6.0]))
+    points, ground, states, _ = everywhere(ex.Uniform(ex.Box([0.0, 2.0], [1.0, 6.0])))
     np.testing.assert_allclose([ground, states], 1 / CLOUD)
     mean, covariance = spread_of(points, ground)
     np.testing.assert_allclose(mean, [0.5, 4], atol=1e-2)
@@ -78,7 +79,7 @@ def test_everywhere_is_uniform_in_a_box():
 
 
 def test_everywhere_on_a_sphere_counts_area():
-    points, ground, states, _ = everywhere(sphere())
+    points, ground, states, _ = everywhere(ex.Uniform(sphere()))
     np.testing.assert_array_equal(ground, states)
     assert ground.sum() == pytest.approx(1)
     assert ground @ np.cos(points[:, 0]) ** 2 == pytest.approx(1 / 3, abs=1e-3)
@@ -135,14 +136,14 @@ def test_weights_around_a_singularity_are_honest():
 
 def test_every_singularity_gets_its_share():
     points = (NUCLEUS, (-3.0, 4.0), (0.0, 0.0))
-    source = source_around(gaussian_cloud(), SQUARE, points)
+    source = source_around(gaussian_cloud(), OF_SQUARE, points)
     assert [part.centre for part in source.components[2:]] == list(points)
     np.testing.assert_allclose(source.shares[2:], NUCLEAR_SHARE / 3)
     assert sum(source.shares) == pytest.approx(1)
 
 
 def test_a_source_around_a_cloud_comes_back_from_plain_data():
-    source, arrays = source_around(gaussian_cloud(), SQUARE, (NUCLEUS,)), {}
+    source, arrays = source_around(gaussian_cloud(), OF_SQUARE, (NUCLEUS,)), {}
     again = decode(json.loads(json.dumps(encode(source, arrays))), arrays)
     assert (again.shares, again.box, again.components[2]) == (source.shares, source.box, source.components[2])
     np.testing.assert_array_equal(again.components[1].cholesky, source.components[1].cholesky)
@@ -150,18 +151,18 @@ def test_a_source_around_a_cloud_comes_back_from_plain_data():
 
 def test_a_cloud_narrow_along_one_axis_is_worth_drawing_points_for():
     flat = gaussian_cloud([0.0, 1.0], np.diag([33.0, 0.01]))
-    source = source_around(flat, SQUARE, ())
+    source = source_around(flat, OF_SQUARE, ())
     np.testing.assert_allclose(source.components[1].mean, [0, 1], atol=0.5)
     np.testing.assert_allclose(source.components[1].cholesky[1, 1], WIDENED * 0.1, rtol=0.05)
 
 
 def test_a_cloud_as_wide_as_the_box_leaves_it_to_itself():
-    assert source_around(everywhere(SQUARE), SQUARE, ()) is SQUARE
+    assert source_around(everywhere(OF_SQUARE), OF_SQUARE, ()) is OF_SQUARE
 
 
 def test_other_domains_draw_their_own_points():
-    for domain in (sphere(), ex.Mixture(SQUARE, [SQUARE, ex.Radial(1.0, dims=2)], [0.5, 0.5])):
-        assert source_around(gaussian_cloud(), domain, ()) is domain
+    for source in (ex.Uniform(sphere()), ex.Mixture(SQUARE, [SQUARE, ex.Radial(1.0, dims=2)], [0.5, 0.5])):
+        assert source_around(gaussian_cloud(), source, ()) is source
 
 
 def waves(cloud, domain, singularities=(), n=3, size=12, seed=0):
@@ -231,7 +232,7 @@ def test_packets_swing_as_fast_as_states_change():
 
 
 def test_waves_everywhere_have_no_envelopes():
-    network = waves(everywhere(SQUARE), SQUARE)
+    network = waves(everywhere(OF_SQUARE), SQUARE)
     assert network.envelopes is None
     assert network.factor == Walls(SQUARE)
 

@@ -1,6 +1,5 @@
 """Waves on graphs against dense matrices: all edges, and steps whose states nobody counts."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
@@ -60,7 +59,7 @@ def steps_on_a_map():
 def test_multiples_and_sums_have_the_same_functions_and_multiples_of_the_eigenvalues(operator, factor, which, source):
     plain = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
     modes = ex.solve(operator, source, n=4, which=which, progress=False)
-    assert modes.stopped == plain.stopped  # by the same solver
+    assert (modes.solver, modes.stop_reason) == ("RayleighRitz", plain.stop_reason)
     np.testing.assert_allclose(modes.eigenvalues, factor * plain.eigenvalues, atol=1e-10)
     np.testing.assert_allclose(modes.standard_errors, abs(factor) * plain.standard_errors, atol=1e-10)
     # Signs are those of the largest values, and on a map that is its own mirror image rounding decides.
@@ -101,19 +100,20 @@ def test_crowded_nodes_have_orthonormal_functions_too():
     features[:60] = features[60:62][np.arange(60) % 2] + 1e-3 * rng.normal(size=(60, 2))
     source = ex.Transitions(neighbour_graph(features, 7), features)
     for which in ("smallest", "largest"):
-        modes = ex.solve(ex.GraphLaplacian(), source, n=4, which=which, steps=3, progress=False)
+        modes = ex.solve(ex.GraphLaplacian(), source, n=4, which=which, max_steps=3, progress=False)
         v = np.asarray(modes(features), np.float64)
         np.testing.assert_allclose(v.T @ v / 300, np.eye(4), atol=1e-3)
 
 
 def test_too_few_waves_say_how_far_they_are_off():
     source = ex.Transitions(GRID.edges(), CELLS)
-    modes = ex.solve(ex.GraphLaplacian(), source, n=8, solver=ex.Galerkin(waves=40, most=40), steps=1, progress=False)
+    solver = ex.RayleighRitz(n_basis=40, max_basis=40)
+    modes = ex.solve(ex.GraphLaplacian(), source, n=8, solver=solver, max_steps=1, progress=False)
     exact = exact_modes(graph_of(adjacency()), 8).values[:8]
     assert (modes.eigenvalues >= exact - 1e-10).all()
     assert modes.residuals.max() > 1e-3
     assert (np.abs(modes.eigenvalues - exact) < 5 * modes.standard_errors + 1e-9).all()
-    assert modes.stopped == "all steps are done"
+    assert modes.stop_reason is ex.StopReason.MAX_STEPS
 
 
 def test_steps_give_the_eigenvectors_of_the_graph_they_were_taken_on():
@@ -158,9 +158,9 @@ def test_weights_that_float32_cannot_hold_are_kept():
 
 def test_another_solver_does_not_go_on_with_a_run(tmp_path):
     problem = ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS)
-    ex.solve(*problem, 5, solver=ex.Galerkin(waves=20), folder=tmp_path, progress=False)
-    with pytest.raises(RuntimeError, match="waves"):
-        ex.solve(*problem, 5, solver=ex.Galerkin(waves=40), folder=tmp_path, progress=False)
+    ex.solve(*problem, 5, solver=ex.RayleighRitz(n_basis=20), checkpoint_dir=tmp_path, progress=False)
+    with pytest.raises(RuntimeError, match="n_basis was 20 and is 40"):
+        ex.solve(*problem, 5, solver=ex.RayleighRitz(n_basis=40), checkpoint_dir=tmp_path, progress=False)
 
 
 def test_nearly_all_modes_of_a_graph_can_be_had():
@@ -178,17 +178,17 @@ def _moves_everywhere():
 
 def test_a_run_goes_on_to_the_same_bits(tmp_path):
     problem = ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS)
-    settings = {"n": 5, "solver": ex.Galerkin(waves=20), "progress": False}
+    settings = {"n": 5, "solver": ex.RayleighRitz(n_basis=20), "progress": False}
     whole = ex.solve(*problem, **settings)
     assert whole.steps == 2
 
-    def stop(moment):
-        if moment.step == 1:
-            raise InterruptedRun("stopped", moment)
+    def stop(snapshot):
+        if snapshot.step == 1:
+            raise InterruptedRun("stopped", snapshot)
 
     with pytest.raises(InterruptedRun):
-        ex.solve(*problem, **settings, folder=tmp_path, callbacks=[stop])
-    again = ex.solve(*problem, **settings, folder=tmp_path)
+        ex.solve(*problem, **settings, checkpoint_dir=tmp_path, callbacks=[stop])
+    again = ex.solve(*problem, **settings, checkpoint_dir=tmp_path)
     np.testing.assert_array_equal(again.coefficients, whole.coefficients)
 
 
@@ -220,9 +220,12 @@ def test_one_step_is_too_few():
         ex.solve(ex.GraphLaplacian(), ex.Steps(np.zeros((1, 1)), np.ones((1, 1))), n=2, progress=False)
 
 
-def test_a_state_after_more_rounds_than_there_are_is_after_the_last():
-    source = ex.Transitions(GRID.edges(), CELLS)
-    late = graph.start(3, 0)._replace(step=jnp.asarray(9))
-    np.testing.assert_array_equal(
-        graph.graph_modes(source, 3, state=late).eigenvalues, graph.graph_modes(source, 3).eigenvalues
+def test_a_run_that_has_ended_is_there_again_without_a_step(tmp_path):
+    steps = []
+    settings = {"n": 3, "checkpoint_dir": tmp_path, "callbacks": [lambda snapshot: steps.append(snapshot.step)]}
+    first, again = (
+        ex.solve(ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS), progress=False, **settings) for _ in range(2)
     )
+    assert steps == [*range(first.steps + 1), first.steps]
+    assert (again.steps, again.stop_reason) == (first.steps, first.stop_reason)
+    np.testing.assert_array_equal(again.coefficients, first.coefficients)

@@ -9,10 +9,9 @@ import pytest
 from scipy.special import mathieu_a, mathieu_b
 
 import eigenax as ex
-from eigenax.assemble import chosen
 from eigenax.evaluation.line import line_energies
-from eigenax.galerkin.rounds import first_cloud
-from eigenax.galerkin.trainable import network_around
+from eigenax.galerkin.place import first_cloud
+from eigenax.galerkin.trainable import default_parts, network_around
 from eigenax.io.checkpoint import checkpoints
 from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
@@ -35,7 +34,7 @@ def atom(*points):
 
 
 def around(operator, box, separate, n=3):
-    cloud = first_cloud(operator, box, "smallest", 0)
+    cloud = first_cloud(ex.Problem.checked(operator, box, n))
     return network_around(cloud, box, operator.singularities(), n, KEY, separate)
 
 
@@ -43,7 +42,7 @@ def around(operator, box, separate, n=3):
 @pytest.mark.parametrize("points", [(), ((0.25, 1.0, 2.125),)])
 def test_they_obey_the_boundary(points, separate):
     network = around(atom(*points) if points else -ex.Laplacian(), MIXED, separate)
-    x = MIXED.sample(KEY, 30).x
+    x = ex.Uniform(MIXED).sample(KEY, 30).x
     values, slopes = jax.jit(jax.vmap(network)), jax.jit(jax.vmap(jax.jacfwd(network)))
     for face in (-1.0, 1.0):
         np.testing.assert_allclose(values(x.at[:, 0].set(face)), 0, atol=1e-6)
@@ -59,7 +58,7 @@ def test_the_weak_form_is_the_strong_one_for_them():
     """E[∇u ∇uᵀ] = E[u (−∇²u)ᵀ] where nothing is left at the faces."""
     box = ex.Box([0.0, 0.0], [3.0, 1.0], boundary=("free", "zero"))
     network = around(-ex.Laplacian(), box, separate=True)
-    fresh = FreshSamples(box, 0, purpose=2, samples=2**15, evenly=True, precision="float64")
+    fresh = FreshSamples(ex.Uniform(box), 0, purpose=2, samples=2**15, evenly=True, precision="float64")
     _, strong, _ = moments(network, -ex.Laplacian("exact"), fresh)
 
     def of_batch(batch, network):
@@ -121,15 +120,15 @@ PENDULUM_STATES = 100 + np.array([mathieu_a(0, 200), mathieu_b(2, 200), mathieu_
     ids=["atom", "well at a free face", "pendulum"],
 )
 def test_the_natural_gradient_needs_nothing_but_the_domain(operator, box, exact, error):
-    modes = ex.solve(operator, box, 3, solver=ex.NaturalGradient(), steps=150, samples=2**15, progress=False)
+    modes = ex.solve(operator, box, 3, solver=ex.NaturalGradient(samples=2**15), max_steps=150, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, exact, atol=error * np.abs(exact).max())
 
 
 @pytest.mark.slow
 def test_spin_needs_nothing_but_the_domain():
     learning_rate = optax.exponential_decay(3e-3, 800, 1e-3)
-    solver = ex.SpIN(optax.adam(learning_rate), rate=ex.following(learning_rate))
-    modes = ex.solve(well(), SQUARE, 3, solver=solver, steps=800, samples=2**15, progress=False)
+    solver = ex.SpIN(optax.adam(learning_rate), rate=ex.following(learning_rate), samples=2**15)
+    modes = ex.solve(well(), SQUARE, 3, solver=solver, max_steps=800, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [3, 5, 7], rtol=3e-3)
 
 
@@ -141,30 +140,29 @@ def test_states_that_fill_the_box_are_found_above_a_narrow_well():
         return -2 / jnp.cosh(x[0]) ** 2
 
     operator, box = -ex.Laplacian() + ex.Potential(narrow), ex.Box(-10.0, 10.0)
-    modes = ex.solve(operator, box, 3, solver=ex.NaturalGradient(), steps=200, samples=2**15, progress=False)
+    modes = ex.solve(operator, box, 3, solver=ex.NaturalGradient(samples=2**15), max_steps=200, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, line_energies(narrow, -10.0, 10.0, 3), atol=2e-3)
 
 
 @pytest.mark.slow
 def test_a_run_with_a_chosen_network_goes_on_to_the_same_bits_and_its_modes_come_back_from_a_file(tmp_path):
+    solver = ex.NaturalGradient(log_every=2, finish="rotate", samples=512)
+
     def run(folder):
-        return ex.solve(
-            well((1.0,)), LINE, 2, solver=ex.NaturalGradient(), steps=4, log_every=2, finish="rotate", samples=512,
-            folder=folder, progress=False,
-        )  # fmt: skip
+        return ex.solve(well((1.0,)), LINE, 2, solver=solver, max_steps=4, checkpoint_dir=folder, progress=False)
 
     whole = run(tmp_path)
     checkpoints(tmp_path / "checkpoints")[-1].unlink()
     again = run(tmp_path)
     np.testing.assert_array_equal(again.eigenvalues, whole.eigenvalues)
     again.save(tmp_path / "modes.safetensors")
-    x = LINE.sample(KEY, 20).x
+    x = ex.Uniform(LINE).sample(KEY, 20).x
     np.testing.assert_array_equal(ex.load(tmp_path / "modes.safetensors")(x), whole(x))
 
 
 def test_a_sequential_solver_gets_the_separate_networks_that_it_needs():
-    solver = ex.Sequential(optax.adam(1e-3), steps_per_mode=5)
-    modes = ex.solve(well((1.0,)), LINE, 2, solver=solver, steps=10, samples=2048, progress=False)
+    solver = ex.Sequential(optax.adam(1e-3), steps_per_mode=5, samples=2048)
+    modes = ex.solve(well((1.0,)), LINE, 2, solver=solver, max_steps=10, progress=False)
     assert modes.steps == 10
 
 
@@ -175,16 +173,17 @@ def test_an_operator_that_does_not_say_that_it_is_local_gets_a_network_too():
         def apply(self, function, batch, u):
             return -ex.Laplacian().apply(function, batch, u)
 
-    box, solver = ex.Box(0.0, 1.0), ex.NaturalGradient()
-    modes = ex.solve(Kinetic(), box, 2, solver=solver, steps=50, samples=2**13, progress=False)
+    box, solver = ex.Box(0.0, 1.0), ex.NaturalGradient(samples=2**13)
+    modes = ex.solve(Kinetic(), box, 2, solver=solver, max_steps=50, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [PI2, 4 * PI2], rtol=1e-2)
 
 
 def test_a_source_that_was_given_stays():
     source = ex.Mixture(SQUARE, [SQUARE, ex.Gaussian([0.0, 0.0], np.eye(2))], [0.5, 0.5])
     adaptive = ex.Adaptive(SQUARE)
-    assert chosen(well(), source, 2)[0] is source
-    assert chosen(well(), adaptive, 2)[0] is adaptive
-    around_the_states, _ = chosen(well(), SQUARE, 2)
+    given = [default_parts(ex.Problem.checked(well(), sampler, 2)).sampler for sampler in (source, adaptive)]
+    assert given[0] is source
+    assert given[1] is adaptive
+    around_the_states = default_parts(ex.Problem.checked(well(), SQUARE, 2)).sampler
     assert isinstance(around_the_states, ex.Mixture)
     assert around_the_states.box == SQUARE

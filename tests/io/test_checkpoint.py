@@ -6,7 +6,8 @@ import pytest
 from safetensors.numpy import save_file
 
 import eigenax as ex
-from eigenax.assemble import fit
+from eigenax.assemble import prepared
+from eigenax.driver.iterate import iterate
 from eigenax.io.checkpoint import KEPT, checkpoints, load_newest, save_checkpoint
 from eigenax.io.files import write_atomically
 from eigenax.io.metrics import append_metrics, read_metrics, rewind_metrics
@@ -14,9 +15,14 @@ from eigenax.io.metrics import append_metrics, read_metrics, rewind_metrics
 STATE = {"a": jnp.arange(6.0).reshape(2, 3), "key": jnp.array([1, 2], jnp.uint32), "step": jnp.array(7, jnp.int32)}
 
 
+def build(about, load):
+    """The state as it was, whatever was saved about it."""
+    return load(STATE)
+
+
 def test_a_state_comes_back_with_its_types_and_bits(tmp_path):
     path = save_checkpoint(tmp_path, 7, STATE, {"seconds": 1.5})
-    state, about = load_newest(path.parent, STATE)
+    state, about = load_newest(path.parent, build)
     assert about == {"seconds": 1.5}
     for name, leaf in STATE.items():
         np.testing.assert_array_equal(state[name], leaf)
@@ -33,8 +39,8 @@ def test_files_of_later_steps_were_refused_and_do_not_push_out_the_newest(tmp_pa
 def test_where_no_checkpoint_will_do_nothing_is_started_over(tmp_path):
     truncated(save_checkpoint(tmp_path, 2, STATE, {}))
     with pytest.raises(ex.RunError, match=r"holds no checkpoint of this run: step-000000002.* is damaged"):
-        load_newest(tmp_path, STATE)
-    assert load_newest(tmp_path / "elsewhere", STATE) is None
+        load_newest(tmp_path, build)
+    assert load_newest(tmp_path / "elsewhere", build) is None
 
 
 def test_only_the_newest_few_are_kept_in_order_of_their_steps(tmp_path):
@@ -81,7 +87,7 @@ def test_what_is_no_whole_checkpoint_of_this_run_is_refused_by_name_and_the_one_
     with pytest.warns(
         RuntimeWarning, match=f"refused: step-000000002.safetensors.*{reason}.*going on from step-000000001"
     ):
-        _, about = load_newest(tmp_path, STATE)
+        _, about = load_newest(tmp_path, build)
     assert about == {"n": 1}
 
 
@@ -90,9 +96,9 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_and_says_so(tmp_
         operator = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
         source = ex.Box(-5, 5, dims=1)
         network = ex.Bounded(ex.Walls(source), ex.MLP(1, 2, width=8, depth=2, key=ex.network_key(0)))
-        return fit(
-            operator, source, 2, network=network, steps=20, batch=16, log_every=5, folder=tmp_path, progress=False
-        )
+        problem = ex.Problem.checked(operator, source, 2, network=network, max_steps=20)
+        solver, problem = prepared(problem, ex.SpIN(batch=16, log_every=5))
+        return iterate(problem, solver, checkpoint_dir=tmp_path)
 
     run()
     first, *_, last = checkpoints(tmp_path / "checkpoints")

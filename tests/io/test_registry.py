@@ -1,5 +1,6 @@
 """The registry: every class that a file can hold is in it, and a class that moves breaks no file."""
 
+import enum
 import inspect
 import pkgutil
 import sys
@@ -15,6 +16,7 @@ from eigenax.io.files import read_tensors
 from eigenax.io.registry import HOMES, find_class, name_of
 
 NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.baselines.")
+KINDS = (eqx.Module, enum.Enum)
 BOX = ex.Box(-1, 1, dims=1)
 
 
@@ -27,10 +29,10 @@ def saved(tmp_path):
 
 
 def classes():
-    """All modules of the package that can be made, but for rooms of which no file holds any."""
+    """All modules of the package that can be made and all enums, but for rooms of which no file holds any."""
     for info in pkgutil.walk_packages(ex.__path__, "eigenax."):
         for cls in vars(import_module(info.name)).values():
-            ours = inspect.isclass(cls) and issubclass(cls, eqx.Module) and cls.__module__ == info.name
+            ours = inspect.isclass(cls) and issubclass(cls, KINDS) and cls.__module__ == info.name
             if ours and not inspect.isabstract(cls) and not info.name.startswith(NEVER_SAVED):
                 yield cls
 
@@ -42,8 +44,8 @@ def test_every_class_that_a_file_can_hold_is_registered_under_its_name_where_it_
 
 
 @pytest.mark.parametrize("name", HOMES)
-def test_every_name_is_that_of_a_module(name):
-    assert issubclass(find_class(name), eqx.Module)
+def test_every_name_is_that_of_a_module_or_an_enum(name):
+    assert issubclass(find_class(name), KINDS)
     assert name_of(find_class(name)) == name
 
 

@@ -164,9 +164,9 @@ def test_coordinates_and_walls_follow_the_precision_of_the_point(part):
 
 def test_coordinates_and_walls_are_those_of_the_domain():
     sphere, mixture = ex.sphere(1.0), ex.Mixture(MIXED, [MIXED], [1.0])
-    assert coordinates_of(MIXED) == coordinates_of(mixture) == Edges(MIXED)
+    assert coordinates_of(MIXED) == coordinates_of(mixture.domain) == Edges(MIXED)
     assert coordinates_of(sphere) is sphere.embedding
-    assert walls_of(MIXED) == walls_of(mixture) == Walls(MIXED)
+    assert walls_of(MIXED) == walls_of(mixture.domain) == Walls(MIXED)
     assert walls_of(ex.Box(0.0, 1.0, boundary="periodic")) is None
     assert walls_of(sphere) is None
 

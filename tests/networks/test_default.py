@@ -17,7 +17,7 @@ SERIES = jnp.zeros((20, 2))
 
 def test_on_a_surface_functions_are_those_of_the_place_in_space():
     sphere = ex.sphere()
-    network = default_network(-ex.LaplaceBeltrami(sphere.embedding), sphere, 3, "smallest", KEY)
+    network = default_network(-ex.LaplaceBeltrami(sphere.embedding), ex.Uniform(sphere), 3, "smallest", KEY)
     east, west = (network(jnp.asarray([1.0, phi])) for phi in (0.0, 2 * np.pi))
     np.testing.assert_allclose(east, west, atol=1e-5)
     pole = [network(jnp.asarray([0.0, phi])) for phi in (0.0, 2.0)]
@@ -32,7 +32,7 @@ def test_a_solver_may_want_separate_networks():
 
 def test_functions_of_kernels_do_not_vanish_at_the_faces_of_a_box():
     kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
-    assert (default_network(kernel, BOX, 3, "smallest", KEY)(ON_A_FACE) != 0).all()
+    assert (default_network(kernel, ex.Uniform(BOX), 3, "smallest", KEY)(ON_A_FACE) != 0).all()
     assert (default_network(kernel, ex.Arrays(SERIES), 3, "smallest", KEY)(ON_A_FACE) != 0).all()
 
 

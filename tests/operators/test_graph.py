@@ -8,7 +8,6 @@ import scipy.linalg
 import scipy.sparse
 
 import eigenax as ex
-from eigenax.assemble import default_solver
 
 NODES, FUNCTIONS = 24, 3
 
@@ -82,8 +81,7 @@ def test_training_finds_the_first_eigenvectors(measure):
     laplacian, counts = dense(matrix, measure)
     exact, vectors = scipy.linalg.eigh(counts[:, None] * laplacian, np.diag(counts))
     source = ex.Transitions(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
-    trained = {"solver": default_solver(2000), "steps": 2000, "batch": NODES}
-    modes = ex.solve(ex.GraphLaplacian(), source, 4, **trained, progress=False)
+    modes = ex.solve(ex.GraphLaplacian(), source, 4, solver=ex.SpIN(batch=NODES), max_steps=2000, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, exact[:4], atol=2e-3)
     cosines = np.abs(np.sum(counts[:, None] * np.asarray(modes(np.eye(NODES))) * vectors[:, :4], 0))
     np.testing.assert_allclose(cosines, 1, atol=1e-2)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.assemble import default_solver
 from eigenax.core.rayleigh import second_moment
 
 STATES, BATCHES, SIZE = 5, 20_000, 7
@@ -145,7 +144,7 @@ def test_a_network_can_be_trained_on_a_kernel():
     rows = np.random.default_rng(0).normal(size=(500, 1)).astype(np.float32)
     modes = ex.solve(
         ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2)), ex.Arrays(rows), 2, which="largest",
-        solver=default_solver(400), steps=400, samples=2**14, progress=False,
+        solver=ex.SpIN(samples=2**14), max_steps=400, progress=False,
     )  # fmt: skip
     exact = np.linalg.eigvalsh(np.exp(-((rows - rows.T) ** 2) / 2) / len(rows))[::-1][:2]
     np.testing.assert_allclose(modes.eigenvalues, exact, rtol=0.05)  # seeds 0 to 2: 1.5 to 3.1 %

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.domains.geometry import frame
+from eigenax.domains.surface import SphereEmbedding, TorusEmbedding
 from eigenax.evaluation.torus import torus_spectrum
-from eigenax.operators.laplace_beltrami import LaplaceBeltrami, frame
-from eigenax.sources.surface import SphereEmbedding, TorusEmbedding
+from eigenax.operators.laplace_beltrami import LaplaceBeltrami
 
 RNG = np.random.default_rng(0)
 SAMPLES = np.stack([RNG.uniform(0.3, 2.8, 40), RNG.uniform(0, 2 * np.pi, 40)], axis=1)

@@ -49,9 +49,9 @@ def test_parameters_come_apart_and_back_together(network):
 def test_eigenfunctions_stay_on_every_batch(matrix, float64):
     """Also mixed with those before them: the batch's own Λ takes that off exactly."""
     solver = ex.NaturalGradient(gauge=0.0)
-    state = solver.init(Hermite(jnp.asarray(matrix)), 3)
-    after, info = jax.jit(lambda state, batch: solver.step(WELL, state, batch))(
-        state, BOX.sample(jax.random.key(0), 64)
+    state = solver.begin(Hermite(jnp.asarray(matrix)), 3)
+    after, info = jax.jit(lambda state, batch: solver.update(WELL, state, batch))(
+        state, ex.Uniform(BOX).sample(jax.random.key(0), 64)
     )
     np.testing.assert_allclose(after.network.matrix, matrix, atol=1e-9)
     np.testing.assert_allclose(info.residuals, 0, atol=1e-9)
@@ -62,9 +62,8 @@ def test_it_trains_a_separate_network_without_any_finish():
     inputs = ex.ScaledInputs((0.0,), (2.0,))
     inner = ex.OnInputs(inputs, ex.Separate(1, 3, key=ex.network_key(0)))
     network = ex.Bounded(ex.BoxFactor(BOX.low, BOX.high), inner)
-    modes = ex.solve(
-        WELL, BOX, n=3, network=network, solver=ex.NaturalGradient(), steps=200, finish="rotate", progress=False
-    )
+    solver = ex.NaturalGradient(finish="rotate")
+    modes = ex.solve(WELL, BOX, n=3, network=network, solver=solver, max_steps=200, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=2e-3)
 
 
@@ -78,7 +77,7 @@ def test_it_finds_the_largest_eigenvalues_of_a_kernel():
         which="largest",
         network=ex.Separate(1, 3, key=ex.network_key(0)),
         solver=ex.NaturalGradient(),
-        steps=200,
+        max_steps=200,
         progress=False,
     )
     matrix = np.exp(-((points - points.T) ** 2) / 2) / 600
@@ -96,9 +95,8 @@ def test_it_finds_the_slowest_feature_of_a_series():
         ex.Clips(series),
         n=2,
         network=network,
-        solver=ex.NaturalGradient(),
-        steps=100,
-        samples=4096,
+        solver=ex.NaturalGradient(samples=4096),
+        max_steps=100,
         progress=False,
     )
     found = np.asarray(modes(series))[:, 1]

@@ -47,8 +47,8 @@ def linear(seed=1):
 
 
 def run(solver, operator, network, batches):
-    state = solver.init(network, MODES)
-    return jax.jit(lambda s, b: jax.lax.scan(lambda s, b: solver.step(operator, s, b), s, b))(state, batches)
+    state = solver.begin(network, MODES)
+    return jax.jit(lambda s, b: jax.lax.scan(lambda s, b: solver.update(operator, s, b), s, b))(state, batches)
 
 
 def ordered_quotients(network, matrix):
@@ -84,7 +84,7 @@ def test_small_matrix_from_samples(average):
 
 
 def random_batch(size=32):
-    return ex.Box(-1, 1, dims=2).sample(jax.random.key(5), size)
+    return ex.Uniform(ex.Box(-1, 1, dims=2)).sample(jax.random.key(5), size)
 
 
 @pytest.mark.parametrize("rescale", [True, False])
@@ -93,7 +93,7 @@ def test_without_memory_both_averages_take_the_same_step(kind, rescale):
     network = kind(2, MODES, width=8, depth=1, key=jax.random.key(0))
     operator = -ex.Laplacian("exact") + ex.Potential(lambda x: jnp.sum(x**2))
     first, second = (
-        solver.step(operator, solver.init(network, MODES), random_batch())[0]
+        solver.update(operator, solver.begin(network, MODES), random_batch())[0]
         for solver in (
             ex.SpIN(optax.sgd(1e-2), average="moments", rescale=rescale, gauge=0.3),
             ex.SpIN(optax.sgd(1e-2), average="jacobian", rescale=rescale, gauge=0.3),
@@ -106,10 +106,10 @@ def test_without_memory_both_averages_take_the_same_step(kind, rescale):
 def test_averages_start_at_the_identity_and_move_with_the_rate():
     network = ex.MLP(2, MODES, width=8, depth=1, key=jax.random.key(0))
     solver = ex.SpIN(optax.sgd(0.0), rate=0.25)
-    state = solver.init(network, MODES)
+    state = solver.begin(network, MODES)
     np.testing.assert_array_equal(state.sigma, np.eye(MODES))
     batch = random_batch()
-    after, info = solver.step(ex.Potential(lambda x: x[0]), state, batch)
+    after, info = solver.update(ex.Potential(lambda x: x[0]), state, batch)
     u = jax.vmap(network)(batch.x)
     np.testing.assert_allclose(after.sigma, 0.75 * np.eye(MODES) + 0.25 * second_moment(u, u, batch.weights), rtol=1e-5)
     assert float(info.rate) == 0.25
@@ -120,8 +120,8 @@ def test_jacobian_memory_of_separate_networks_is_n_times_the_parameters():
     network = ex.Separate(2, MODES, width=8, depth=1, key=jax.random.key(0))
     parameters = sum(p.size for p in jax.tree.leaves(network))
     solver = ex.SpIN(optax.sgd(1e-2), average="jacobian")
-    assert sum(t.size for t in jax.tree.leaves(solver.init(network, MODES).jacobian)) == MODES * parameters
-    moments = ex.SpIN(optax.sgd(1e-2)).init(network, MODES)
+    assert sum(t.size for t in jax.tree.leaves(solver.begin(network, MODES).jacobian)) == MODES * parameters
+    moments = ex.SpIN(optax.sgd(1e-2)).begin(network, MODES)
     assert moments.pi.size == MODES**2
 
 
@@ -129,7 +129,7 @@ def test_a_failed_cholesky_is_reported_not_hidden():
     network = Linear(jnp.zeros((STATES, MODES)))
     solver = ex.SpIN(optax.sgd(1e-2), rate=1.0)
     batch = ex.Points(jnp.eye(STATES), jnp.ones(STATES))
-    _, info = solver.step(OnAllStates(jnp.eye(STATES)), solver.init(network, MODES), batch)
+    _, info = solver.update(OnAllStates(jnp.eye(STATES)), solver.begin(network, MODES), batch)
     assert not info.healthy
 
 
@@ -184,12 +184,12 @@ def test_averages_of_rate_below_one_enter_the_gradient_as_algorithm_1_says():
     k, rate, step = 2, 0.3, 0.1
     network = ex.MLP(2, k, width=5, depth=1, sparsity="none", key=jax.random.key(0))
     solver = ex.SpIN(optax.sgd(step), average="jacobian", rate=rate, gauge=0.0, rescale=False)
-    state = solver.init(network, k)
+    state = solver.begin(network, k)
     averages = jnp.eye(k), jax.tree.map(lambda p: jnp.zeros((k, k, *p.shape)), network)
     potential = ex.Potential(lambda x: x[0] + 2)
-    on_paper, step_of_solver = eqx.filter_jit(by_hand), eqx.filter_jit(solver.step)
+    on_paper, step_of_solver = eqx.filter_jit(by_hand), eqx.filter_jit(solver.update)
     for seed in range(3):
-        batch = ex.Box(-1, 1, dims=2).sample(jax.random.key(seed), 16)
+        batch = ex.Uniform(ex.Box(-1, 1, dims=2)).sample(jax.random.key(seed), 16)
         *averages, gradient = on_paper(state.network, batch, *averages, rate)
         expected = jax.tree.map(lambda p, g: p - step * g, state.network, gradient)
         state, _ = step_of_solver(potential, state, batch)

@@ -1,4 +1,4 @@
-"""A source that follows the functions: honest weights, points where the functions are, and what that is worth."""
+"""A sampler that follows the functions: honest weights, points where the functions are, and what that is worth."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ def narrow(x):
 @jax.jit
 @jax.vmap
 def batches(key):
-    return ADAPTIVE.sample_for(narrow, key, 64)
+    return ADAPTIVE.draw((), narrow, key, 64)[1]
 
 
 KEYS = jax.random.split(jax.random.key(0), 2000)
@@ -46,34 +46,43 @@ def test_a_narrow_integral_scatters_less_than_under_uniform_points():
     def gaussian(x):
         return jnp.exp(-2 * jnp.sum((x - 3) ** 2, -1))
 
-    adapted, uniform = batches(KEYS), jax.jit(jax.vmap(lambda key: BOX.sample(key, 64)))(KEYS)
+    adapted, uniform = batches(KEYS), jax.jit(jax.vmap(lambda key: ex.Uniform(BOX).sample(key, 64)))(KEYS)
     ours, theirs = (np.asarray(jnp.mean(b.weights * gaussian(b.x), 1)).std() for b in (adapted, uniform))
     assert ours < 0.5 * theirs
 
 
 def test_functions_that_are_zero_or_flat_leave_points_as_they_are():
     for function in (lambda x: jnp.zeros(2), lambda x: jnp.ones(2)):
-        drawn = ADAPTIVE.sample_for(function, KEYS[0], 64)
+        _, drawn = ADAPTIVE.draw((), function, KEYS[0], 64)
         np.testing.assert_allclose(drawn.weights, 1, rtol=1e-4)
 
 
-def test_everything_but_training_sees_the_other_source():
-    assert ADAPTIVE.shape == BOX.shape
-    np.testing.assert_array_equal(ADAPTIVE.sample(KEYS[0], 8).x, BOX.sample(KEYS[0], 8).x)
-    np.testing.assert_array_equal(ADAPTIVE.spread(KEYS[0], 8, 2).x, BOX.spread(KEYS[0], 8, 2).x)
+def test_results_are_measured_on_the_other_source():
+    assert ADAPTIVE.source == ex.Uniform(BOX)
+    mixture = ex.Mixture(BOX, [BOX], [1.0])
+    assert ex.Adaptive(mixture).source is mixture
+
+
+def test_it_remembers_nothing_from_one_batch_to_the_next():
+    state = ADAPTIVE.init(narrow, KEYS[0], 64)
+    after, drawn = ADAPTIVE.draw(state, narrow, KEYS[0], 64)
+    again = ADAPTIVE.draw(after, narrow, KEYS[0], 64)[1]
+    assert jax.tree.leaves((state, after)) == []
+    np.testing.assert_array_equal(drawn.x, again.x)
 
 
 def test_training_follows_it_and_says_how_many_points_count():
     """A well that fills a hundredth of its box, without what walkers would tell, or a finish that mends."""
     well, shares = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2)), []
     network = ex.Bounded(ex.Walls(BOX), ex.Separate(2, 3, key=ex.network_key(0)))
-    modes = ex.solve(
-        well, ADAPTIVE, 3, network=network, solver=ex.NaturalGradient(), steps=400, tolerance=1e-9, finish="rotate",
-        samples=2**15, callbacks=[lambda moment: shares.append(moment.metrics.get("effective_samples"))],
-        progress=False,
-    )  # fmt: skip
+    solver = ex.NaturalGradient(finish="rotate", samples=2**15)
+
+    def look(snapshot):
+        shares.append(snapshot.metrics.get("effective_samples"))
+
+    modes = ex.solve(well, ADAPTIVE, 3, network=network, solver=solver, max_steps=400, callbacks=[look], progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [2, 4, 4], rtol=0.05)
-    assert modes.source == BOX
+    assert modes.source == ex.Uniform(BOX)
     assert shares[0] is None
     assert 0.3 < shares[-1] < 0.9
 

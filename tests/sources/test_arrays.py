@@ -76,3 +76,11 @@ def test_data_must_be_real_numbers():
         ex.Arrays(np.array([[1e39, 0.0]]))
     with pytest.raises(ValueError, match="data must be an array of numbers"):
         ex.Arrays(np.array([["a"], ["b"]]))
+
+
+def test_rows_of_numbers_are_declared_in_float64_and_images_are_not():
+    source = ex.Arrays(NUMBERED)
+    assert source.rows.dtype == np.float64
+    np.testing.assert_array_equal(source.rows, NUMBERED)
+    assert ex.Arrays(jnp.zeros((2, 3, 4, 4))).rows is None
+    assert (source.domain, source.density, source.graph, source.steps, source.episodes) == (None,) * 5

@@ -104,7 +104,7 @@ def test_frames_join_the_channels_of_images():
     images = np.arange(8 * 3 * 2 * 2, dtype=np.uint8).reshape(8, 3, 2, 2)
     source = ex.Clips(images, length=3, frames=2)
     assert source.shape == (6, 2, 2)
-    assert source.rows.data.dtype == np.uint8
+    assert source.points.data.dtype == np.uint8
     x = np.asarray(sample(source, 1).x)
     start = np.flatnonzero(images[:, 0, 0, 0] == x[0, 0, 0, 0])[0]
     for point in range(3):
@@ -126,7 +126,7 @@ def test_files_that_are_mapped_give_the_batches_of_arrays_in_memory(tmp_path):
         np.save(tmp_path / f"{number}.npy", part)
     mapped = [np.load(tmp_path / f"{number}.npy", mmap_mode="r") for number in range(2)]
     held, read = ex.Clips(parts, 6, frames=2), ex.Clips(mapped, 6, frames=2)
-    assert not jax.tree.leaves(read.rows), "a mapped file must not be in the memory of the device"
+    assert not jax.tree.leaves(read.points), "a mapped file must not be in the memory of the device"
     for got, expected in zip(sample(read, 40), sample(held, 40), strict=True):
         np.testing.assert_array_equal(got, expected)
 
@@ -145,7 +145,8 @@ def test_slowness_is_trained_on_mapped_files(tmp_path):
     series = np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1).astype(np.float32)
     np.save(tmp_path / "series.npy", series)
     source = ex.Clips(np.load(tmp_path / "series.npy", mmap_mode="r"))
-    slow = ex.solve(ex.Slowness(), source, n=2, steps=200, samples=512, progress=False)
+    assert ex.AutoSolver().resolved(ex.Problem.checked(ex.Slowness(), source, 2)).name == "SpIN"
+    slow = ex.solve(ex.Slowness(), source, n=2, solver=ex.SpIN(samples=512), max_steps=200, progress=False)
     assert abs(np.corrcoef(np.asarray(slow(series))[:, 1], np.sin(t / 40))[0, 1]) > 0.99
 
 

@@ -11,7 +11,6 @@ from scipy.special import erf, gamma
 
 import eigenax as ex
 from eigenax.core.lattice import independent
-from eigenax.sources.mixture import box_of
 
 BATCHES = 64
 PLANE, SPACE, LINE, OBLONG = (
@@ -246,8 +245,8 @@ def test_a_share_too_small_for_a_single_point_costs_nothing():
     np.testing.assert_allclose(batch.weights, np.ones(20), rtol=1e-6)
 
 
-def test_the_box_of_a_source_is_itself_or_that_of_its_mixture():
-    box = ex.Box(-2.0, 3.0, dims=2)
-    assert box_of(box) is box
-    assert box_of(of_all_kinds(2)).high == (3.0, 3.0)
-    assert box_of(ex.Arrays(jnp.zeros((3, 2)))) is None
+def test_functions_live_in_the_box_and_points_have_no_density_of_their_own():
+    mixture = of_all_kinds(2)
+    assert mixture.domain == ex.Box(-2.0, 3.0, dims=2)
+    assert mixture.density is None
+    assert mixture.source is mixture

@@ -8,7 +8,8 @@ import scipy.sparse
 from jaxtyping import Float, Int
 from scipy.sparse.linalg import eigsh, lobpcg
 
-from eigenax.sources.transitions import adjacency, laplacian_of
+from eigenax.sources.graph_data import counts_of, laplacian_of
+from eigenax.sources.transitions import adjacency
 
 DENSE = 3000
 """Nodes up to which a dense decomposition is the quickest."""
@@ -35,7 +36,7 @@ class ExactModes(NamedTuple):
 
 def graph_of(matrix: scipy.sparse.csr_array, measure: str = "nodes") -> Graph:
     """D − A with all nodes that have edges counting alike, or by their degrees, as `Transitions` has it."""
-    return Graph(*laplacian_of(matrix, measure))
+    return Graph(laplacian_of(matrix), counts_of(matrix, measure))
 
 
 def graph_of_edges(edges: Int[np.ndarray, "edges 2"], nodes: int) -> Graph:

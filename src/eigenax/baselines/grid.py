@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from jaxtyping import Array, Float
 from scipy.sparse.linalg import eigsh
 
-from eigenax.sources.box import Box
+from eigenax.domains.box import Box
 
 
 class GridModes(NamedTuple):

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Num
 
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.evaluation.slowness import delta_values
-from eigenax.training.progress import progress_track
+from eigenax.progress import progress_track
 
 COMPONENTS, LOOKED_AT = 200, 10_000
 """Principal components, and frames from all over a video that they are taken of."""

@@ -13,16 +13,15 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
+from eigenax.driver.iterate import iterate
 from eigenax.networks.conv import Conv
 from eigenax.networks.convolved import enlarged, side_after
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
-from eigenax.solvers.base import Solver
+from eigenax.problem import Problem
+from eigenax.solvers.gradient import GradientSolver
 from eigenax.sources.base import Source
 from eigenax.sources.rows import Rows, rows_of
-from eigenax.training.loop import start, train
-from eigenax.training.progress import progress_bar
-from eigenax.training.session import Session
 
 STACK = 4
 """Successive frames that the network sees."""
@@ -66,31 +65,31 @@ def with_whole_stacks(
 class AgentSteps(Source):
     """Steps of an agent, none of which crosses the beginning of an episode; pixels go from 0 to 1."""
 
-    rows: Rows
+    frames: Rows
     actions: UInt8[Array, " time"]
     firsts: Int[Array, " transitions"]
     """Where the frames of a transition begin."""
 
     def __init__(self, frames: Any, actions: np.ndarray, starts: Bool[np.ndarray, " time"]):
-        self.rows, self.actions = rows_of([frames]), jnp.asarray(actions)
+        self.frames, self.actions = rows_of([frames]), jnp.asarray(actions)
         self.firsts = jnp.asarray(np.flatnonzero(into_episode(starts) >= STACK) - STACK, jnp.int32)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of stacked frames."""
-        return (STACK, *self.rows.shape)
+        return (STACK, *self.frames.shape)
 
     def sample(self, key: PRNGKeyArray, size: int) -> Any:
         """So many transitions."""
         first = self.firsts[jax.random.randint(key, (size,), 0, len(self.firsts))]
-        frames = self.rows.at(first[:, None] + jnp.arange(STACK + 1)).astype(float) / BRIGHTEST
+        frames = self.frames.at(first[:, None] + jnp.arange(STACK + 1)).astype(float) / BRIGHTEST
         # An action is kept with the frame that it led to.
         action = self.actions[first + STACK].astype(jnp.int32)
         return Transition(frames[:, :-1], action, frames[:, 1:], jnp.ones(size))
 
-    def sample_for(self, function: Any, key: PRNGKeyArray, size: int) -> Any:
-        """The same, whoever learns from them."""
-        return self.sample(key, size)
+    def draw(self, state: Any, functions: Any, key: PRNGKeyArray, size: int) -> tuple[Any, Any]:
+        """The same, whatever is trained: transitions are no `Batch`, since an action is between their points."""
+        return state, self.sample(key, size)
 
 
 class Predictor(eqx.Module):
@@ -179,25 +178,31 @@ class SuccessorInfo(NamedTuple):
     healthy: Bool[Array, ""]
 
 
-class SuccessorLearning(Solver):
+class SuccessorLearning(GradientSolver):
     """Next-frame prediction, and with it temporal differences of the latent code: ψ(s) → φ(s) + γ ψ⁻(s′)."""
 
     trouble: ClassVar[str] = "a loss of the successor features is not finite; lower their learning rate"
-    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    learning_rate: float = eqx.field(static=True, default=1e-4)
     discount: float = eqx.field(static=True, default=0.99)
     target_every: int = eqx.field(static=True, default=10_000)
+    transitions: int = eqx.field(static=True, default=0)
+    """How many there are to learn from: a run that goes on must have the same."""
 
-    def init(self, network: Predictor, outputs: int) -> SuccessorState:
+    @property
+    def _optimizer(self) -> optax.GradientTransformation:
+        return optax.rmsprop(self.learning_rate)
+
+    def begin(self, network: Predictor, outputs: int) -> SuccessorState:
         """The state before the first step."""
         parameters = eqx.filter(network, eqx.is_inexact_array)
-        return SuccessorState(network, network, self.optimizer.init(parameters), jnp.zeros((), jnp.int32))
+        return SuccessorState(network, network, self._optimizer.init(parameters), jnp.zeros((), jnp.int32))
 
-    def step(self, operator: Operator, state: SuccessorState, batch: Any) -> tuple[SuccessorState, SuccessorInfo]:
+    def update(self, operator: Operator, state: SuccessorState, batch: Any) -> tuple[SuccessorState, SuccessorInfo]:
         """One step of both; there is no operator in it."""
         parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
         losses = jax.grad(lambda p: self._loss(eqx.combine(p, static), state.target, batch), has_aux=True)
         gradient, (prediction, successor, aim) = losses(parameters)
-        updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
+        updates, optimizer = self._optimizer.update(gradient, state.optimizer, parameters)
         network = eqx.apply_updates(state.network, updates)
         due = (state.step + 1) % self.target_every == 0
         target = jax.tree.map(
@@ -205,6 +210,13 @@ class SuccessorLearning(Solver):
         )
         after = SuccessorState(network, eqx.combine(target, state.target), optimizer, state.step + 1)
         return after, SuccessorInfo(prediction, successor, aim, jnp.isfinite(prediction + successor))
+
+    def settings(self, problem: Problem) -> dict[str, Any]:
+        """Of the training, and how many transitions there are."""
+        return {
+            "batch": self.batch, "learning_rate": self.learning_rate, "target_every": self.target_every,
+            "discount": self.discount, "transitions": self.transitions,
+        }  # fmt: skip
 
     def _loss(
         self, network: Predictor, target: Predictor, batch: Transition
@@ -238,27 +250,11 @@ def learn_successors(
     progress: bool = False,
 ) -> Predictor:
     """Train, or go on training from what is in the folder; losses are in its metrics.jsonl."""
-    solver = SuccessorLearning(optax.rmsprop(learning_rate), discount, target_every)
-    fresh = start(solver, network, 0, seed)
-    settings = {
-        "steps": steps, "batch": batch, "learning_rate": learning_rate, "target_every": target_every,
-        "discount": discount, "seed": seed, "transitions": len(played.firsts),
-    }  # fmt: skip
-    session = Session(folder, settings)
-    with session.going_on(fresh) as resumed, progress_bar("successor features", show=progress) as update:
-        moment = train(
-            solver,
-            Slowness(),
-            played,
-            resumed.state,
-            steps=steps,
-            batch=batch,
-            log_every=max(1, min(500, steps // 100)),
-            seconds=resumed.seconds,
-            compile_seconds=resumed.compile_seconds,
-            callbacks=(session, update),
-        )
-    return moment.state.solver.network
+    solver = SuccessorLearning(learning_rate, discount, target_every, len(played.firsts), batch=batch)
+    # There is no operator in it: this one is never applied.
+    problem = Problem(Slowness(), played, 0, network=network, max_steps=steps, seed=seed, progress=progress)
+    last, _ = iterate(problem, solver, checkpoint_dir=folder, label="successor features")
+    return last.state.solver.network
 
 
 def eigenpurposes(

@@ -167,9 +167,9 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
 
             result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
-        raise InterruptedRun(f"{stop}; {_go_on(folder)}", stop.moment) from None
+        raise InterruptedRun(f"{stop}; {_go_on(folder)}", stop.snapshot) from None
     except DivergedError as error:
-        raise DivergedError(f"{error}, in {folder}", error.moment) from None
+        raise DivergedError(f"{error}, in {folder}", error.snapshot) from None
     return _show(folder, result)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Inexact, Int
 
 
 class Points(NamedTuple):
@@ -48,7 +48,7 @@ class Pairs(NamedTuple):
 
 
 Batch = Points | Pairs
-Function = Callable[[Float[Array, "..."]], Float[Array, " k"]]
+Function = Callable[[Float[Array, "..."]], Inexact[Array, " k"]]
 """One point in, the values of k functions out."""
 
 

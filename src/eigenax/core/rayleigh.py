@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 HIGHEST = jax.lax.Precision.HIGHEST
 ROUNDING = 10
@@ -23,15 +23,24 @@ class Quotient(NamedTuple):
     matrix: Float[Array, "k k"]
 
 
+class Moments(NamedTuple):
+    """Σ = E[w u* uᵀ], Π = E[w u* (K u)ᵀ] and E[w (K u)* (K u)ᵀ] of functions u on some points."""
+
+    sigma: Inexact[Array, "k k"]
+    pi: Inexact[Array, "k k"]
+    squared: Inexact[Array, "k k"] | None
+    """None of an operator in its weak form, which has no K u."""
+
+
 def second_moment(
-    left: Float[Array, "b k"], right: Float[Array, "b k"], weights: Float[Array, " b"]
-) -> Float[Array, "k k"]:
-    """E[w left rightᵀ]: Σ when both are u, Π when the right one is K u.
+    left: Inexact[Array, "b k"], right: Inexact[Array, "b k"], weights: Float[Array, " b"]
+) -> Inexact[Array, "k k"]:
+    """E[w left* rightᵀ]: Σ when both are u, Π when the right one is K u.
 
     >>> second_moment(jnp.ones((4, 1)), jnp.full((4, 1), 3.0), jnp.ones(4))
     Array([[3.]], dtype=float32)
     """
-    return jnp.einsum("bi,bj->ij", left * weights[:, None], right, precision=HIGHEST) / left.shape[0]
+    return jnp.einsum("bi,bj->ij", jnp.conj(left) * weights[:, None], right, precision=HIGHEST) / left.shape[0]
 
 
 def quotient(sigma: Float[Array, "k k"], pi: Float[Array, "k k"]) -> Quotient:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from jaxtyping import Float
+from jaxtyping import Float, Inexact
 
 from eigenax.errors import SingularMomentsError
 
@@ -28,11 +28,11 @@ class Combination(NamedTuple):
     """v = u @ coefficients, with the Rayleigh quotients of v."""
 
     values: Float[np.ndarray, " n"]
-    coefficients: Float[np.ndarray, "k n"]
+    coefficients: Inexact[np.ndarray, "k n"]
 
 
 def combine(
-    sigma: Float[np.ndarray, "k k"], pi: Float[np.ndarray, "k k"], finish: Finish = "rotate", sign: int = 1
+    sigma: Inexact[np.ndarray, "k k"], pi: Inexact[np.ndarray, "k k"], finish: Finish = "rotate", sign: int = 1
 ) -> Combination:
     """Functions orthonormal under Σ, their Rayleigh quotients ascending (descending for sign −1), in float64.
 
@@ -42,7 +42,7 @@ def combine(
     >>> combine(np.eye(2), np.diag([3.0, 1.0])).values
     array([1., 3.])
     """
-    sigma, pi = np.asarray(sigma, np.float64), np.asarray(pi, np.float64)
+    sigma, pi = (np.asarray(part, np.result_type(part, np.float64)) for part in (sigma, pi))
     try:
         cholesky = scipy.linalg.cholesky(sigma, lower=True)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -51,23 +51,25 @@ def combine(
             "some of them have died or become equal; lower the learning rate or ask for fewer modes"
         ) from error
     inverse = scipy.linalg.solve_triangular(cholesky, np.eye(len(sigma)), lower=True)
-    matrix = inverse @ pi @ inverse.T
+    matrix, adjoint = inverse @ pi @ inverse.conj().T, inverse.conj().T
     if finish == "triangular":
-        return Combination(np.diag(matrix).copy(), inverse.T)
-    values, rotation = np.linalg.eigh((matrix + matrix.T) / 2)
-    return Combination(values[::sign], inverse.T @ rotation[:, ::sign])
+        return Combination(np.real(np.diag(matrix)).copy(), adjoint)
+    values, rotation = np.linalg.eigh(_hermitian(matrix))
+    return Combination(values[::sign], adjoint @ rotation[:, ::sign])
 
 
 class Whitening(NamedTuple):
     """Combinations u @ matrix that are uncorrelated and of variance one, those of the largest variance first."""
 
-    matrix: Float[np.ndarray, "f r"]
+    matrix: Inexact[np.ndarray, "f r"]
     variances: Float[np.ndarray, " r"]
     """Of the combinations before they are scaled, of functions scaled to variance one."""
 
 
-def whiten(sigma: Float[np.ndarray, "f f"], cutoff: float, *, rank: int | None = None, floor: float = 0.0) -> Whitening:
-    """W with Wᵀ Σ W = 1, without the directions that rounding or chance decides.
+def whiten(
+    sigma: Inexact[np.ndarray, "f f"], cutoff: float, *, rank: int | None = None, floor: float = 0.0
+) -> Whitening:
+    """W with W* Σ W = 1, without the directions that rounding or chance decides.
 
     These are the directions whose variance is at most a `cutoff` of the largest one, once every function has variance
     one, all beyond `rank`, where no more functions can differ, and functions of a variance of at most `floor`.
@@ -78,8 +80,9 @@ def whiten(sigma: Float[np.ndarray, "f f"], cutoff: float, *, rank: int | None =
     [[1.0, 0.0], [0.0, 1.0]]
     """
     _check_finite(sigma)
-    alive = np.diag(sigma) > floor
-    scale = np.where(alive, 1 / np.sqrt(np.where(alive, np.diag(sigma), 1)), 0)
+    sizes = np.real(np.diag(sigma))
+    alive = sizes > floor
+    scale = np.where(alive, 1 / np.sqrt(np.where(alive, sizes, 1)), 0)
     variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
     variances, axes = variances[::-1], axes[:, ::-1]
     count = min(int((variances > cutoff * variances[0]).sum()), len(variances) if rank is None else rank)
@@ -87,11 +90,11 @@ def whiten(sigma: Float[np.ndarray, "f f"], cutoff: float, *, rank: int | None =
 
 
 def lowest(
-    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], n: int, cuts: Sequence[float]
+    sigma: Inexact[np.ndarray, "f f"], pi: Inexact[np.ndarray, "f f"], n: int, cuts: Sequence[float]
 ) -> list[Combination]:
     """The n lowest solutions of Π c = λ Σ c in the span of f functions, for which Π need not be symmetric.
 
-    Π = E[w u (K u)ᵀ] is taken as it was sampled: a function of the span that is an eigenfunction at every sample
+    Π = E[w u* (K u)ᵀ] is taken as it was sampled: a function of the span that is an eigenfunction at every sample
     solves this whatever the samples are, which a symmetrised Π spoils. Directions whose variance is less than a cut of
     the largest one are left out, since rounding and chance decide there: one solution for each of the cuts, which
     descend.
@@ -106,32 +109,32 @@ def lowest(
         raise SingularMomentsError(
             f"the samples support only {max(counts)} independent functions, but n is {n}: ask for fewer modes"
         )
-    matrix = whitening.T @ pi @ whitening
+    matrix = whitening.conj().T @ pi @ whitening
     found, start = [], None
     for count in (max(count, n) for count in counts):
         start = _lowest_subspace(matrix[:count, :count], n, start)
-        small = start.T @ matrix[:count, :count] @ start
+        small = start.conj().T @ matrix[:count, :count] @ start
         basis = start @ _ordered(small, n)
-        values, rotation = np.linalg.eigh(_symmetric(basis.T @ matrix[:count, :count] @ basis))
+        values, rotation = np.linalg.eigh(_hermitian(basis.conj().T @ matrix[:count, :count] @ basis))
         found.append(Combination(values[:n], whitening[:, :count] @ (basis @ rotation[:, :n])))
     return found
 
 
 def _lowest_subspace(
-    matrix: Float[np.ndarray, "m m"], n: int, start: Float[np.ndarray, "l g"] | None
-) -> Float[np.ndarray, "m g"]:
+    matrix: Inexact[np.ndarray, "m m"], n: int, start: Inexact[np.ndarray, "l g"] | None
+) -> Inexact[np.ndarray, "m g"]:
     """An orthonormal basis of the invariant subspace of the lowest eigenvalues and some guards, by inverse iteration.
 
-    It begins with the symmetric part, whose lowest eigenvalues are close since the antisymmetric part is sampling
+    It begins with the Hermitian part, whose lowest eigenvalues are close since the other part is sampling
     noise, or with the solution in fewer directions.
     """
     if start is None:
         last = min(len(matrix), n + GUARDS) - 1
-        start = scipy.linalg.eigh(_symmetric(matrix), subset_by_index=(0, last))[1]
+        start = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, last))[1]
     assert start is not None, "given, or just found"
-    basis = np.zeros((len(matrix), start.shape[1]))
+    basis = np.zeros((len(matrix), start.shape[1]), matrix.dtype)
     basis[: len(start)] = start
-    values = np.linalg.eigvalsh(_symmetric(basis.T @ matrix @ basis))
+    values = np.linalg.eigvalsh(_hermitian(basis.conj().T @ matrix @ basis))
     shift = values[0] - 0.1 * (values[-1] - values[0]) - 1e-6 * abs(values[0])
     factors = scipy.linalg.lu_factor(matrix - shift * np.eye(len(matrix)))
     for _ in range(ITERATIONS):
@@ -139,7 +142,7 @@ def _lowest_subspace(
     return basis
 
 
-def _ordered(matrix: Float[np.ndarray, "g g"], n: int) -> Float[np.ndarray, "g _"]:
+def _ordered(matrix: Inexact[np.ndarray, "g g"], n: int) -> Inexact[np.ndarray, "g _"]:
     """A basis of the invariant subspace of the n lowest eigenvalues, or of more where the n-th is one of several alike.
 
     A pair that chance made complex stays together.
@@ -152,19 +155,41 @@ def _ordered(matrix: Float[np.ndarray, "g g"], n: int) -> Float[np.ndarray, "g _
         return np.eye(len(matrix))
     more = n + int(np.argmax(gaps))
     middle = (real[more - 1] + real[more]) / 2
-    vectors = scipy.linalg.schur(matrix, sort=lambda re, im=0.0: re <= middle)[1]
+    vectors = scipy.linalg.schur(matrix, sort=lambda value, _=0.0: np.real(value) <= middle)[1]
     return vectors[:, :more]
 
 
-def _check_finite(moments: Float[np.ndarray, "f f"]) -> None:
+def _check_finite(moments: Inexact[np.ndarray, "f f"]) -> None:
     if not np.isfinite(moments).all():
         raise SingularMomentsError(
             "the moments of the functions are not finite: the operator or the network returned NaN or infinity"
         )
 
 
-def _symmetric(matrix: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
-    return (matrix + matrix.T) / 2
+def lowest_symmetric(
+    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], n: int, cutoff: float, rank: int | None = None
+) -> tuple[Combination, int]:
+    """The n lowest solutions of Π c = λ Σ c, Π symmetric, and how many directions they were looked for in.
+
+    For moments that are sums over all there is; `rank` is how many functions can differ there.
+
+    >>> lowest_symmetric(np.eye(3), np.diag([3.0, 1.0, 2.0]), 2, 1e-13)[0].values
+    array([1., 2.])
+    """
+    whitening = whiten(sigma, cutoff, rank=rank).matrix
+    directions = whitening.shape[1]
+    if directions < n:
+        raise SingularMomentsError(
+            f"n = {n} functions cannot be told apart, only {directions} can be: ask for fewer modes, or give features "
+            "that tell more points apart"
+        )
+    matrix = whitening.T @ pi @ whitening
+    values, vectors = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, n - 1))
+    return Combination(values, whitening @ vectors), directions
+
+
+def _hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:
+    return (matrix + matrix.conj().T) / 2
 
 
 def distance_to_exact(values: Float[np.ndarray, " n"], residuals: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

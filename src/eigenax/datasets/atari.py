@@ -13,7 +13,7 @@ import numpy as np
 from eigenax.datasets.gameplay import KINDS, Gameplay
 from eigenax.errors import InputError, RunError
 from eigenax.io.files import explained, locked, make_folder, write_atomically
-from eigenax.training.progress import progress_track
+from eigenax.progress import progress_track
 
 STREAM = 2500
 """Steps that are played from a fresh game and written at once."""

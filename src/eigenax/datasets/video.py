@@ -15,7 +15,7 @@ from PIL import Image, UnidentifiedImageError
 
 from eigenax.errors import InputError
 from eigenax.io.files import explained, make_folder
-from eigenax.training.progress import progress_track
+from eigenax.progress import progress_track
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
 TABLES = {".csv", ".tsv", ".txt", ".parquet"}

@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenax.checks import whole
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
+from eigenax.operators.base import Operator
+from eigenax.operators.graph import GraphLaplacian
 from eigenax.sources.steps import random_episodes
 
 
@@ -20,6 +22,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
     `n_components` values for each observation; those of images are made of an image and the one before it, but for
     recorded transitions. Those of a state that was never visited, which is none of `visited_`, are not known: NaN.
+    `eigenvalues_` are those of I − D⁻¹A, half the slowness.
 
     >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
     >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
@@ -28,6 +31,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     """
 
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_", "visited_")
+    _operator: ClassVar[Operator] = GraphLaplacian()
 
     def __init__(
         self,
@@ -86,6 +90,10 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         if self.states_:
             self.visited_ = sorted({*self.visited_, *(int(state) for rows in episodes for state in rows.argmax(1))})
         return super()._learned(episodes, network)
+
+    def _told(self) -> None:
+        self.eigenvalues_ = self.modes_.eigenvalues
+        self._n_features_out = self.modes_.n
 
     def _walked(self, env: Any) -> list[np.ndarray]:
         """Observations of a random agent, episode by episode."""

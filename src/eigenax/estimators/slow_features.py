@@ -13,10 +13,11 @@ from eigenax.checks import whole
 from eigenax.errors import SingularMomentsError
 from eigenax.estimators.saved import Saved
 from eigenax.evaluation.features import features_of
-from eigenax.galerkin.series import slow_waves
 from eigenax.modes import Modes
 from eigenax.networks.base import WithConstant
+from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
+from eigenax.solvers.spin import SpIN
 from eigenax.sources.clips import Clips, episodes_of
 
 DRAWS = 4096
@@ -31,6 +32,9 @@ Me = TypeVar("Me", bound="SlowFeatureAnalysis")
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved):
     """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
 
+    That is where a row counts once for each pair of successive rows that it is in, half as the first and half as the
+    second: the rows at both ends of an episode count half.
+
     `fit` takes an array (time, …) or a list of such episodes. Rows of numbers, (time, d), are taken one by one by a
     perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
     by a convolution, or one by one where no episode has more than two. A network of your own (an `equinox.Module` from
@@ -44,8 +48,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
     True
     """
 
-    _format: ClassVar[str] = "eigenax-slow-features-4"
+    _format: ClassVar[str] = "eigenax-slow-features-5"
     _holds: ClassVar[str] = "slow features"
+    _operator: ClassVar[Operator] = Slowness()
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
 
     def __init__(
@@ -101,34 +106,35 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
 
     def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
         n, seed = whole("n_components", self.n_components), int(check_random_state(self.random_state).randint(2**31))
-        if network is None and episodes[0].ndim == 2:
-            try:
-                self.modes_: Modes = slow_waves(episodes, n, seed, self.verbose)
-            except SingularMomentsError as error:
-                raise ValueError(f"n_components = {n} is too many: {error}") from error
-        else:
-            self.modes_ = self._trained(episodes, network, n, seed)
+        steps, _, _ = (whole(name, getattr(self, name)) for name in ("steps", "clips", "length"))
+        points = sum(len(rows) - self.frames_ + 1 for rows in episodes)
+        trains = network is not None or episodes[0].ndim > 2
+        if trains and n >= points:
+            raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
+        try:
+            modes = solve(
+                self._operator,
+                Clips([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), frames=self.frames_),
+                n + 1,
+                network=network if network is None or network is not self.network else WithConstant(network),
+                solver=self._solver(episodes) if trains else None,
+                max_steps=steps if trains else None,
+                seed=seed,
+                progress=self.verbose,
+            )
+        except SingularMomentsError as error:
+            raise ValueError(f"n_components = {n} is too many: {error}") from error
+        self.modes_: Modes = modes[1:]
         self._told()
         return self
 
-    def _trained(self, episodes: list[np.ndarray], network: Any, n: int, seed: int) -> Modes:
-        frames, shortest = self.frames_, min(map(len, episodes))
-        points = sum(len(rows) - frames + 1 for rows in episodes)
-        if n >= points:
-            raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
-        length = max(2, min(whole("length", self.length), shortest - frames + 1))
-        modes = solve(
-            Slowness(),
-            Clips(episodes, length, frames=frames),
-            n + 1,
-            network=WithConstant(network) if network is self.network and network is not None else network,
-            steps=whole("steps", self.steps),
-            batch=whole("clips", self.clips),
-            samples=min(DRAWS, 4 * sum(map(len, episodes))),
-            seed=seed,
-            progress=self.verbose,
-        )
-        return modes[1:]
+    def _clip(self, episodes: list[np.ndarray], trains: bool) -> int:
+        """Points of a clip: all pairs are seen where nothing is trained."""
+        shortest = min(map(len, episodes))
+        return max(2, min(whole("length", self.length), shortest - self.frames_ + 1)) if trains else 2
+
+    def _solver(self, episodes: list[np.ndarray]) -> SpIN:
+        return SpIN(batch=whole("clips", self.clips), samples=min(DRAWS, 4 * sum(map(len, episodes))))
 
     @property
     def _row_shape(self) -> tuple[int, ...]:

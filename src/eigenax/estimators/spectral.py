@@ -12,12 +12,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from eigenax.assemble import solve
 from eigenax.checks import check_choice, whole
 from eigenax.errors import SingularMomentsError
 from eigenax.estimators.saved import Saved
 from eigenax.evaluation.features import features_of
-from eigenax.galerkin.embedding import Edges, Graph, neighbour_graph, rbf_graph, spectral_cells
+from eigenax.galerkin.embedding import Edges, SoftmaxCells, neighbour_graph, rbf_graph
 from eigenax.modes import Modes
+from eigenax.operators.graph import GraphLaplacian
+from eigenax.solvers.rayleigh_ritz import RayleighRitz
+from eigenax.sources.transitions import Transitions
 
 LOOKED_AT, REMEMBERED = 3000, 2**14
 """Rows on whose graph the shape of cells is chosen, and rows of earlier chunks that `partial_fit` keeps."""
@@ -55,7 +59,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
     """
 
     n_features_in_: int
-    _format: ClassVar[str] = "eigenax-spectral-embedding-2"
+    _format: ClassVar[str] = "eigenax-spectral-embedding-3"
     _holds: ClassVar[str] = "a spectral embedding"
 
     def __init__(
@@ -129,15 +133,28 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
         if (rows == rows[0]).all():
             raise ValueError("every row of X is the same: no function of them can differ")
         seed = int(check_random_state(self.random_state).randint(2**31))
-        graph = Graph(rows.astype(np.float64), self._edges(rows, edges))
-        smaller = None
-        if self.affinity != "precomputed" and len(rows) > LOOKED_AT:
-            some = graph.rows[np.random.default_rng(seed).permutation(len(rows))[:LOOKED_AT]]
-            smaller = Graph(some, self._made(some))
+        features = rows.astype(np.float64)
+        made, tuned_on = self._edges(rows, edges), None
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "the graph has"
+            )  # parts of it were told of in the words of this estimator
+            graph = Transitions(made, features, measure="degrees")
+            if self.affinity != "precomputed" and len(rows) > LOOKED_AT:
+                some = features[np.random.default_rng(seed).permutation(len(rows))[:LOOKED_AT]]
+                tuned_on = Transitions(self._made(some), some, measure="degrees")
         try:
-            self.modes_: Modes = spectral_cells(graph, n, cells, seed, looked_at=smaller, progress=self.verbose)
+            modes = solve(
+                GraphLaplacian(),
+                graph,
+                n + 1,
+                solver=RayleighRitz(SoftmaxCells(cells, tuned_on)),
+                seed=seed,
+                progress=self.verbose,
+            )
         except SingularMomentsError as error:
             raise ValueError(f"n_components = {n} is too many: {error}") from error
+        self.modes_: Modes = modes[1:]
         self._told()
         self.embedding_ = self._at(rows)
 

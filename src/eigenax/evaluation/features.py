@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 from eigenax.core.batch import Function
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.modes import Modes
+from eigenax.progress import progress_track
 from eigenax.sources.clips import as_images, joined
-from eigenax.training.progress import progress_track
 
 AT_ONCE = 512
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from scipy.linalg import eigh
 from scipy.special import roots_legendre
 
-from eigenax.operators.base import check_returns_number
+from eigenax.checks import check_returns_number
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 TOLERANCE = 1e-11

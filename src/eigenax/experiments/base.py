@@ -38,6 +38,8 @@ class Experiment(abc.ABC):
     positional: ClassVar[tuple[str, ...]] = ()
     """Settings that are given without a flag."""
     presets: ClassVar[dict[str, dict[str, Any]]]
+    least_steps: ClassVar[int] = 1
+    """Zero where that stands for as many as it takes."""
     noun: ClassVar[str] = "mode"
     values: ClassVar[str] = "Eigenvalues"
     """What a run finds, what their numbers are, and how those are to be read, on its page."""
@@ -75,7 +77,8 @@ class Experiment(abc.ABC):
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
-        self.check_at_least_one("n", "steps")
+        self.check_at_least_one("n")
+        self.check_at_least(self.least_steps, "steps")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
         if self.preset not in self.presets:

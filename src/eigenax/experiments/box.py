@@ -8,8 +8,8 @@ from eigenax.experiments.physics import Physics
 if TYPE_CHECKING:
     import numpy as np
 
+    from eigenax.domains.box import Box
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
 
 
 @dataclasses.dataclass(frozen=True)

@@ -78,7 +78,7 @@ class Digits(Experiment):
         errors, held_out = relative_errors(fitted.eigenvalues_, of_seen[: self.n]), fitted.transform(rows[new])
         result = {
             "steps": 0,
-            "stopped": fitted.modes_.stopped,
+            "stopped": fitted.modes_.stop_reason,
             **_score("", held_out, exact, new),
             **_score("nystrom_", same(rows[new]), exact, new),
             **_score("nystrom_all_", everything(rows[new]), exact, new),

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Array
 
+    from eigenax.domains.box import Box
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
 
 MARGIN = 3.0
 """Between the outermost turning point and the wall, in units of a^(−1/6)."""

@@ -30,7 +30,7 @@ class GridWorld(Experiment):
     n: int = 11
     """Number of modes."""
     steps: int = 20
-    """Rounds at most, each with twice as many waves as the one before; they end by themselves long before that."""
+    """Bases to try at most, each with twice as many waves as the one before; the last is found long before that."""
     transitions: int = 0
     """Random steps to learn from, whose cells are never numbered; 0: all edges of the map."""
 
@@ -72,8 +72,8 @@ class GridWorld(Experiment):
         began = time.perf_counter()
         try:
             modes = solve(
-                GraphLaplacian(), self._source(grid), self.n, steps=self.steps, seed=self.seed, folder=folder,
-                progress=progress,
+                GraphLaplacian(), self._source(grid), self.n, max_steps=self.steps, seed=self.seed,
+                checkpoint_dir=folder, progress=progress,
             )  # fmt: skip
         except ValueError as error:
             raise InputError(str(error)) from error
@@ -91,7 +91,7 @@ class GridWorld(Experiment):
             "cells": len(grid.cells),
             "transitions": self.transitions,
             "steps": modes.steps,
-            "stopped": modes.stopped,
+            "stopped": modes.stop_reason,
             "waves": modes.coefficients.shape[0],
             "seconds": seconds,
             "exact": exact.values[: self.n],

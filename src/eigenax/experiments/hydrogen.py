@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from eigenax.baselines.grid import GridModes
+    from eigenax.domains.box import Box
     from eigenax.modes import Modes
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
 
 GRID_POINTS = 128
 
@@ -26,7 +26,7 @@ GRID_POINTS = 128
 class Hydrogen(TrainedAtom):
     """The lowest states of the hydrogen atom.
 
-    `best` solves in rounds of ever more random waves. `quick` trains a network on samples near the nucleus that sees
+    `best` takes ever more random waves. `quick` trains a network on samples near the nucleus that sees
     inputs with a cusp. `paper` has the settings of the publication, uniform samples and finite differences, and trains
     without bias correction as well. Settings of the training belong to `quick` and `paper`.
     """
@@ -52,8 +52,9 @@ class Hydrogen(TrainedAtom):
         },
     }
 
-    steps: int = 3
-    """Rounds of `best`, each with twice as many functions as the one before; otherwise training steps."""
+    steps: int = 0
+    """Bases that `best` tries at most, each with twice as many functions as the one before, 0: as many as it takes;
+    otherwise training steps."""
     dims: int = 2
     """Number of dimensions, 2 or 3."""
     charge: float = 1.0
@@ -71,14 +72,15 @@ class Hydrogen(TrainedAtom):
         if self.dims not in (2, 3):
             raise ValueError(f"--dims must be 2 or 3; got {self.dims}")
         self.check_not_negative("half_width")
-        if self.trains:
-            self.check_training()
         common = {field.name for field in dataclasses.fields(Physics)} | {"half_width"}
         training = {field.name for field in dataclasses.fields(TrainedAtom)} - common
-        for name in ("dims", "charge", "tolerance") if self.trains else sorted(training):
+        for name in ("dims", "charge", "tol") if self.trains else sorted(training):
             if getattr(self, name) != getattr(type(self), name):
                 other = "best" if self.trains else "quick and paper"
                 raise ValueError(f"--{flag(name)} is a setting of --preset {other}; the preset is {self.preset}")
+        if self.trains:
+            self.check_at_least_one("steps")
+            self.check_training()
 
     def operator(self) -> "Operator":
         """−∇² − Z/r."""

@@ -34,12 +34,14 @@ class KernelModes(Experiment):
         "spread and weighted, which a known density allows; most of the difference is theirs."
     )
 
+    least_steps: ClassVar[int] = 0
+
     n: int = 10
     """Number of modes."""
     preset: str = "line"
     """Set of defaults that the other settings change."""
-    steps: int = 1
-    """Not used: nothing is trained."""
+    steps: int = 0
+    """Bases of random waves to try at most; 0: as many as it takes."""
     kernel: Literal["rbf", "polynomial"] = "rbf"
     """exp(−|x − y|²/(2 length²)), or (1 + x·y)^degree."""
     dims: int = 1
@@ -96,13 +98,23 @@ class KernelModes(Experiment):
 
         normal = eigenax.Gaussian(0.0, 1.0, dims=self.dims)
         try:
-            modes = eigenax.solve(self.operator(), normal, self.n, which="largest", seed=self.seed, progress=progress)
+            modes = eigenax.solve(
+                self.operator(),
+                normal,
+                self.n,
+                which="largest",
+                max_steps=self.steps or None,
+                seed=self.seed,
+                checkpoint_dir=folder,
+                progress=progress,
+            )
         except ValueError as error:  # what only the solver could see, such as eigenvalues lost in rounding
             raise InputError(str(error)) from error
         exact, nystrom = self.closed_form(np.zeros((1, self.dims))).values, self.nystrom()
         errors = relative_errors(modes.eigenvalues, exact)
         result = {
-            "steps": 0,
+            "steps": modes.steps,
+            "stopped": modes.stop_reason,
             "exact": exact,
             "relative_errors": errors,
             "mean_relative_error": float(errors.mean()),

@@ -10,8 +10,8 @@ from eigenax.experiments.physics import Physics
 if TYPE_CHECKING:
     import numpy as np
 
+    from eigenax.domains.box import Box
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
 
 MARGIN = 5.0
 """Between a turning point and the wall, in units of the ground state's width: e^(−MARGIN²) is left there."""

@@ -12,26 +12,28 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
+    from eigenax.domains.box import Box
+    from eigenax.domains.surface import Surface
     from eigenax.modes import Modes
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
-    from eigenax.sources.surface import Surface
 
 
 @dataclasses.dataclass(frozen=True)
 class Physics(Experiment):
-    """A local operator on a box or a surface, solved in rounds of ever more random waves."""
+    """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"best": {}, "quick": {"steps": 1}}
 
+    least_steps: ClassVar[int] = 0
+
     preset: str = "best"
     """Set of defaults that the other settings change."""
-    steps: int = 3
-    """Rounds, each with twice as many functions as the one before."""
-    tolerance: float = 0.0
-    """End when every residual norm is at most this; 0: when they no longer fall."""
+    steps: int = 0
+    """Bases to try at most, each with twice as many functions as the one before; 0: as many as it takes."""
+    tol: float = 0.0
+    """End when all eigenvalues are known to this relative accuracy; 0: when nothing more is to be gained."""
     samples: int = 0
-    """Points for a round; 0: as many as its functions need."""
+    """Points for a basis; 0: as many as its functions need."""
 
     @abc.abstractmethod
     def operator(self) -> "Operator":
@@ -48,7 +50,9 @@ class Physics(Experiment):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
-        self.check_not_negative("samples", "tolerance")
+        self.check_not_negative("samples", "tol")
+        if self.tol >= 1:
+            raise ValueError(f"--tol must be a relative accuracy below 1, such as 1e-3; got {self.tol}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Solve, and compare with what is known."""
@@ -61,11 +65,11 @@ class Physics(Experiment):
                 self.operator(),
                 self.domain(),
                 self.n,
-                steps=self.steps,
-                tolerance=self.tolerance or None,
+                solver=eigenax.RayleighRitz(samples=self.samples or None),
+                tol=self.tol or None,
+                max_steps=self.steps or None,
                 seed=self.seed,
-                samples=self.samples or None,
-                folder=folder,
+                checkpoint_dir=folder,
                 progress=progress,
             )
         except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
@@ -73,7 +77,7 @@ class Physics(Experiment):
         metrics = read_metrics(folder / "metrics.jsonl")
         result = self.scores(modes) | {
             "steps": modes.steps,
-            "stopped": modes.stopped,
+            "stopped": modes.stop_reason,
             "training_seconds": metrics[-1]["seconds"],
         }
         return Outcome(modes, result, self.figures(modes, metrics))

@@ -31,7 +31,9 @@ def check_averaging(settings: "TrainedAtom | SlowFeatures") -> None:
         raise ValueError(f"--rate must be at most 1, which is no averaging; got {settings.rate}")
 
 
-def spin(settings: "TrainedAtom | SlowFeatures", learning_rate: "optax.Schedule", corrected: bool = True) -> "SpIN":
+def spin(
+    settings: "TrainedAtom | SlowFeatures", learning_rate: "optax.Schedule", batch: int, corrected: bool = True
+) -> "SpIN":
     """SpIN; without correction both averages are the same, and moments are the cheaper one."""
     import optax
 
@@ -42,8 +44,9 @@ def spin(settings: "TrainedAtom | SlowFeatures", learning_rate: "optax.Schedule"
         optimizer = optax.adam(learning_rate, b2=settings.decay)
     else:
         optimizer = optax.rmsprop(learning_rate, decay=settings.decay)
+    measured = {"batch": batch, "finish": settings.finish}
     if not corrected:
-        return SpIN(optimizer, "moments", 1.0, settings.gauge, settings.rescale)
+        return SpIN(optimizer, "moments", 1.0, settings.gauge, settings.rescale, **measured)
     follows = settings.rate_power != 0
     rate = following(learning_rate, power=settings.rate_power, floor=settings.rate) if follows else settings.rate
-    return SpIN(optimizer, settings.average, rate, settings.gauge, settings.rescale)
+    return SpIN(optimizer, settings.average, rate, settings.gauge, settings.rescale, **measured)

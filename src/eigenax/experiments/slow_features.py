@@ -107,7 +107,7 @@ class SlowFeatures(Experiment):
         import equinox as eqx
         import jax
 
-        from eigenax.assemble import network_key
+        from eigenax.galerkin.trainable import network_key
         from eigenax.networks.base import OnInputs, WithConstant
         from eigenax.networks.conv import Conv
         from eigenax.networks.features import CoarsePixels, ScaledPixels
@@ -138,7 +138,7 @@ class SlowFeatures(Experiment):
         learning_rate = optax.constant_schedule(self.learning_rate)
         if self.schedule == "cosine":
             learning_rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, 1e-3)
-        return spin(self, learning_rate)
+        return spin(self, learning_rate, self.clips)
 
     def train(self, source: "Clips", network: Any, samples: int, folder: Path, progress: bool) -> "Modes":
         """The slowest features, ordered and orthonormal on `samples` clips of the source, without the constant."""
@@ -150,13 +150,10 @@ class SlowFeatures(Experiment):
                 source,
                 self.functions + 1,
                 network=network,
-                solver=self.solver(),
-                steps=self.steps,
-                batch=self.clips,
+                solver=dataclasses.replace(self.solver(), samples=samples),
+                max_steps=self.steps,
                 seed=self.seed,
-                finish=self.finish,
-                samples=samples,
-                folder=folder,
+                checkpoint_dir=folder,
                 progress=progress,
             )
         except ValueError as error:  # what only the solver could see, such as too few different frames

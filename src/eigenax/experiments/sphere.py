@@ -8,7 +8,7 @@ from eigenax.experiments.physics import OnSurface
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.sources.surface import Surface
+    from eigenax.domains.surface import Surface
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from jaxtyping import Array
 
     from eigenax.baselines.grid import GridModes
+    from eigenax.domains.box import Box
+    from eigenax.driver.snapshot import Snapshot
     from eigenax.modes import Modes
     from eigenax.networks.base import Network
     from eigenax.operators.base import Operator
     from eigenax.solvers.spin import SpIN
-    from eigenax.sources.base import Source
-    from eigenax.sources.box import Box
-    from eigenax.training.loop import Moment
+    from eigenax.sources.mixture import Mixture
 
 RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
 
@@ -30,7 +30,7 @@ class TrainedAtom(Physics, abc.ABC):
     """Settings and training of the network; `quick` and `paper` are two sets of them."""
 
     samples: int = 0
-    """Fresh points for measuring what was trained, 0: 2¹⁷; or for a round, 0: as many as its functions need."""
+    """Fresh points for measuring what was trained, 0: 2¹⁷; or for a basis, 0: as many as its functions need."""
     half_width: float = 0.0
     """Half the side of the box; the functions are zero at its edge. 0: wide enough for the states asked for."""
     sampling: Literal["mixture", "uniform"] = "mixture"
@@ -107,7 +107,7 @@ class TrainedAtom(Physics, abc.ABC):
 
         return -Laplacian(laplacian, self.epsilon) + Potential(coulomb)
 
-    def source(self, sampling: str) -> "Source":
+    def source(self, sampling: str) -> "Box | Mixture":
         """Uniform points, or the mixture with radial parts around the nucleus."""
         from eigenax.sources.densities import Radial
         from eigenax.sources.mixture import Mixture
@@ -120,7 +120,7 @@ class TrainedAtom(Physics, abc.ABC):
 
     def network(self) -> "Network":
         """A perceptron on coordinates or cusp features, zero at the edge of the box."""
-        from eigenax.assemble import network_key
+        from eigenax.galerkin.trainable import network_key
         from eigenax.networks.base import Bounded, OnInputs
         from eigenax.networks.boundary import BoxFactor
         from eigenax.networks.features import CuspInputs, ScaledInputs
@@ -143,26 +143,27 @@ class TrainedAtom(Physics, abc.ABC):
         import optax
 
         fall = self.final_learning_rate / self.learning_rate
-        return spin(self, optax.exponential_decay(self.learning_rate, self.steps, fall), corrected)
+        return spin(self, optax.exponential_decay(self.learning_rate, self.steps, fall), self.batch, corrected)
 
-    def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Moment]":
+    def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Snapshot]":
         """Train in a folder, then measure with exact derivatives on the mixture."""
-        from eigenax.assemble import fit
+        from eigenax.assemble import prepared
+        from eigenax.driver.iterate import iterate
         from eigenax.measurement import FRESH, measure
+        from eigenax.problem import Problem
 
-        last = fit(
+        problem = Problem.checked(
             self.hamiltonian(self.laplacian),
             self.source(self.sampling),
             self.n,
             network=self.network(),
-            solver=self.solver(corrected),
-            steps=self.steps,
-            batch=self.batch,
+            max_steps=self.steps,
             seed=self.seed,
-            folder=folder,
             progress=progress,
-            label=(self.label if corrected else "β = 1") if self.uncorrected_too else self.name,
         )
+        solver, problem = prepared(problem, self.solver(corrected))
+        label = (self.label if corrected else "β = 1") if self.uncorrected_too else self.name
+        last, _ = iterate(problem, solver, checkpoint_dir=folder, label=label)
         modes = measure(
             last.state.solver.network,
             self.hamiltonian(),
@@ -213,11 +214,12 @@ class TrainedAtom(Physics, abc.ABC):
         )
         from eigenax.measurement import FRESH
         from eigenax.samples import FreshSamples
+        from eigenax.sources.uniform import as_source
 
         energies = exact.energies(self.n)
         errors = relative_errors(modes.eigenvalues, energies)
         samples = FreshSamples(
-            self.source("mixture"), self.seed, purpose=4, samples=self.samples or FRESH, progress=progress
+            as_source(self.source("mixture")), self.seed, purpose=4, samples=self.samples or FRESH, progress=progress
         )
         gram, cross, own = gram_matrices(modes.at_point, functools.partial(exact.shells, n=self.n), samples)
         distances = []

@@ -11,8 +11,8 @@ from eigenax.experiments.base import numbers
 from eigenax.experiments.physics import Physics
 
 if TYPE_CHECKING:
+    from eigenax.domains.box import Box
     from eigenax.operators.base import Operator
-    from eigenax.sources.box import Box
 
 LOOKED_AT = 64
 """Points at which V is tried before anything is written."""
@@ -69,7 +69,9 @@ class UserPotential(Physics):
         """Evaluate V at a few points, as the solver will."""
         import jax
 
-        operator, batch = self.operator(), self.domain().sample(jax.random.key(0), LOOKED_AT)
+        import eigenax
+
+        operator, batch = self.operator(), eigenax.Uniform(self.domain()).sample(jax.random.key(0), LOOKED_AT)
         try:
             operator.check(batch)
         except Exception as error:

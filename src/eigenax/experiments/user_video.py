@@ -130,7 +130,6 @@ class UserVideo(SlowFeatures):
 
     def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
         from eigenax.evaluation.slowness import delta_values
-        from eigenax.galerkin.series import slow_waves
         from eigenax.io.metrics import read_metrics
         from eigenax.report.slow_features import draw_training
 
@@ -146,13 +145,14 @@ class UserVideo(SlowFeatures):
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
         result: dict[str, Any] = {}
         if frames == 1:
+            self._check_no_training_asked()
             try:
-                modes = slow_waves(seen, self.n, self.seed, progress)
+                modes = self._untrained(seen, folder, progress)
             except SingularMomentsError as error:
                 raise InputError(f"--n {self.n} is too many: {error}") from error
             except ValueError as error:  # nothing changes in the part to learn from
                 raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
-            result |= {"steps": 0, "stopped": modes.stopped}
+            result |= {"steps": 0, "stopped": modes.stop_reason}
         else:
             modes = self._learned(seen, folder, progress)
             result["training_seconds"] = read_metrics(folder / "metrics.jsonl")[-1]["seconds"]
@@ -165,6 +165,29 @@ class UserVideo(SlowFeatures):
         if frames == 2:
             outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"), self.n)
         return outcome
+
+    def _check_no_training_asked(self) -> None:
+        """Refuse settings of a training that does not take place."""
+        usual, has_use = self.with_preset(self.preset), {"n", "seed", "preset", "length"}
+        training = {field.name for field in dataclasses.fields(SlowFeatures)} - has_use | {"size"}
+        asked = [f"--{flag(name)}" for name in sorted(training) if getattr(self, name) != getattr(usual, name)]
+        if asked:
+            raise InputError(
+                f"{', '.join(self.files)}: rows of numbers need no training, which {', '.join(asked)} would be for; "
+                "leave that out"
+            )
+
+    def _untrained(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
+        """The slowest combinations of random waves of rows of numbers, without the constant."""
+        import numpy as np
+
+        import eigenax
+
+        source = eigenax.Clips([np.array(rows) for rows in seen], length=2)
+        modes = eigenax.solve(
+            eigenax.Slowness(), source, self.n + 1, seed=self.seed, checkpoint_dir=folder, progress=progress
+        )
+        return modes[1:]
 
     def _learned(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
         """Train a convolution on pairs of frames."""

@@ -1,1 +1,1 @@
-"""Random waves and the Rayleigh–Ritz method: how local operators on known domains are solved by default."""
+"""Functions that nothing trains, and an operator's matrices in them; and where states are before any is known."""

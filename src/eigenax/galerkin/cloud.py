@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,8 @@ import scipy.linalg
 import scipy.spatial
 from jaxtyping import Array, Bool, Float
 
+from eigenax.domains.base import Domain
+from eigenax.domains.box import Box
 from eigenax.networks.boundary import Offset, coordinates_of, walls_of
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
@@ -21,9 +24,9 @@ from eigenax.networks.waves import (
     random_frequencies,
 )
 from eigenax.sources.base import Source
-from eigenax.sources.box import Box
 from eigenax.sources.densities import Gaussian, Scales
-from eigenax.sources.mixture import Mixture, box_of
+from eigenax.sources.mixture import Mixture
+from eigenax.sources.uniform import Uniform
 
 CLOUD = 4096
 """Points that tell where states are."""
@@ -61,8 +64,8 @@ class Spread(NamedTuple):
 
 
 def everywhere(source: Source) -> Cloud:
-    """States that could be anywhere in the domain."""
-    batch = source.spread(jax.random.key(0), CLOUD)
+    """States that could be anywhere that a source draws points."""
+    batch = eqx.filter_jit(lambda source, key: source.spread(key, CLOUD))(source, jax.random.key(0))
     return of_ground_state(np.asarray(batch.x, np.float64), np.asarray(batch.weights, np.float64))
 
 
@@ -79,18 +82,25 @@ def spread_of(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]
     return Spread(mean, (away * weights[:, None]).T @ away)
 
 
-def source_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float, ...], ...]) -> Source:
+def _uniform_box(source: Source) -> Box | None:
+    """The box that a source draws uniform points of; nothing where it draws others, or none of a box."""
+    domain = source.domain
+    return domain.box if domain is not None and domain.box is domain and source.density is domain else None
+
+
+def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float, ...], ...]) -> Source:
     """Points where the states are, where the potential is singular, and everywhere, with honest weights.
 
-    A domain that is no plain box draws its own points.
+    What does not draw uniform points of a box stays as it is.
     """
-    if not isinstance(domain, Box):
-        return domain
+    domain = _uniform_box(source)
+    if domain is None:
+        return source
     around = spread_of(cloud.points, cloud.states)
     uniform = domain.half_width / np.sqrt(3)
     narrow = np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform
     if not narrow.any() and not singularities:
-        return domain
+        return source
     # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
     covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
     parts, shares = [domain, Gaussian(around.mean.tolist(), covariance)], [UNIFORM_SHARE, 1 - UNIFORM_SHARE]
@@ -102,7 +112,7 @@ def source_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float
 
 
 def waves_around(
-    cloud: Cloud, domain: Source, singularities: tuple[tuple[float, ...], ...], n: int, size: int, seed: int
+    cloud: Cloud, domain: Domain, singularities: tuple[tuple[float, ...], ...], n: int, size: int, seed: int
 ) -> Waves:
     """Random waves of the scales that n states in a cloud have."""
     rng = np.random.default_rng([seed, size])
@@ -111,7 +121,7 @@ def waves_around(
     return _smooth(rng, cloud, domain, n, size)
 
 
-def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Source, n: int, size: int) -> Waves:
+def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Domain, n: int, size: int) -> Waves:
     """Slow waves under the ground state's envelope, and packets in places of all sizes where states are.
 
     States that fill the domain need no envelopes.
@@ -138,7 +148,7 @@ def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Source, n: int, size
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
 
 
-def decay_around(cloud: Cloud, domain: Source) -> tuple[Whitened, Float[np.ndarray, " z"]]:
+def decay_around(cloud: Cloud, domain: Domain) -> tuple[Whitened, Float[np.ndarray, " z"]]:
     """Inputs in units of the ground state, and the rates of a Gaussian that falls as it does."""
     inputs, breadths, _ = _whitening(cloud, domain, coordinates_of(domain))
     return inputs, _decay(breadths)
@@ -174,8 +184,7 @@ class Places(NamedTuple):
 
 def _places(rng: np.random.Generator, cloud: Cloud, inputs: Whitened, shares: Float[np.ndarray, " f"]) -> Places:
     """Around random points of the cloud, each as large as to hold its share of the states."""
-    points = jnp.asarray(cloud.points)
-    z = np.asarray(jax.vmap(inputs)(points), np.float64)
+    z, slopes = _at(eqx.Partial(_value_and_slopes, inputs), cloud.points)
     centres = z[rng.choice(len(z), len(shares), p=cloud.states)]
     away = scipy.spatial.distance.cdist(centres, z)
     nearest = np.argsort(away, axis=1, kind="stable")
@@ -184,7 +193,7 @@ def _places(rng: np.random.Generator, cloud: Cloud, inputs: Whitened, shares: Fl
     within = np.zeros_like(away)
     np.put_along_axis(within, nearest, held.astype(float), 1)
     # ∂v/∂z along the inputs, from ∂v/∂x and the inputs' own slopes.
-    back = np.linalg.pinv(np.asarray(jax.vmap(jax.jacfwd(inputs))(points), np.float64))
+    back = np.linalg.pinv(slopes)
     slopes = np.einsum("biz,bij,bjz->bz", back, cloud.slopes, back)
     states, total = cloud.states[:, None], within @ cloud.states[:, None]
     middles = within @ (states * z) / total
@@ -194,13 +203,13 @@ def _places(rng: np.random.Generator, cloud: Cloud, inputs: Whitened, shares: Fl
 
 
 def _whitening(
-    cloud: Cloud, domain: Source, coordinates: Callable[[Array], Array]
+    cloud: Cloud, domain: Domain, coordinates: Callable[[Array], Array]
 ) -> tuple[Whitened, Float[np.ndarray, " z"], float]:
     """Inputs in units of the ground state, the domain's variance along each, and the ground state's size over that of
     all states."""
-    values = np.asarray(jax.vmap(coordinates)(jnp.asarray(cloud.points)), np.float64)
-    anywhere = everywhere(domain)
-    uniform = spread_of(np.asarray(jax.vmap(coordinates)(jnp.asarray(anywhere.points)), np.float64), anywhere.ground)
+    values = _at(coordinates, cloud.points)
+    anywhere = everywhere(Uniform(domain))
+    uniform = spread_of(_at(coordinates, anywhere.points), anywhere.ground)
     ground, states = spread_of(values, cloud.ground), spread_of(values, cloud.states)
     floor = 1e-9 * np.diag(np.diag(uniform.covariance))
     breadths, matrix = scipy.linalg.eigh(uniform.covariance + floor, ground.covariance + floor)
@@ -213,14 +222,14 @@ def _whitening(
 def _cusped(
     rng: np.random.Generator,
     cloud: Cloud,
-    domain: Source,
+    domain: Domain,
     singularities: tuple[tuple[float, ...], ...],
     n: int,
     size: int,
 ) -> Waves:
     """Waves of inputs with a kink at each singularity, under exp(−κ r) with the rates κ of the smallest to the
     largest state."""
-    dims, box = domain.shape[0], box_of(domain)
+    dims, box = domain.shape[0], flat_box(domain)
     scale = _cusp_scale(cloud, singularities, domain, n)
     inputs = _cusps(scale, singularities, box)
     # As fast as so many waves can follow in all directions: slower ones would hardly differ, faster ones leave gaps.
@@ -233,6 +242,11 @@ def _cusped(
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
 
 
+def flat_box(domain: Domain) -> Box | None:
+    """The box, where points are their own parameters."""
+    return domain.box if domain.embedding is None else None
+
+
 class CuspScale(NamedTuple):
     """The rate at which the smallest state decays, and how many times slower the largest one does."""
 
@@ -240,17 +254,17 @@ class CuspScale(NamedTuple):
     ratio: float
 
 
-def cusps_around(cloud: Cloud, domain: Source, singularities: tuple[tuple[float, ...], ...], n: int) -> Cusps:
+def cusps_around(cloud: Cloud, domain: Domain, singularities: tuple[tuple[float, ...], ...], n: int) -> Cusps:
     """Inputs with a kink at each singularity, on all scales that n states have."""
-    return _cusps(_cusp_scale(cloud, singularities, domain, n), singularities, box_of(domain))
+    return _cusps(_cusp_scale(cloud, singularities, domain, n), singularities, flat_box(domain))
 
 
 def _cusps(scale: CuspScale, singularities: tuple[tuple[float, ...], ...], box: Box | None) -> Cusps:
     return Cusps(singularities, cusp_scales(1 / scale.fastest, 2 * scale.ratio**2 / scale.fastest), box)
 
 
-def _cusp_scale(cloud: Cloud, singularities: tuple[tuple[float, ...], ...], domain: Source, n: int) -> CuspScale:
-    dims, box = domain.shape[0], box_of(domain)
+def _cusp_scale(cloud: Cloud, singularities: tuple[tuple[float, ...], ...], domain: Domain, n: int) -> CuspScale:
+    dims, box = domain.shape[0], flat_box(domain)
     nearest = np.min([_distances(cloud, point, box) for point in singularities], 0)
     # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
     fastest = dims / (4 * float(cloud.ground @ nearest))
@@ -265,4 +279,14 @@ def _favoured(rng: np.random.Generator, inputs: Cusps, dims: int, size: int) -> 
 
 
 def _distances(cloud: Cloud, point: tuple[float, ...], box: Box | None) -> Float[np.ndarray, " b"]:
-    return np.asarray(jax.vmap(Offset(point, box))(jnp.asarray(cloud.points))[1], np.float64)
+    return _at(Offset(point, box), cloud.points)[1]
+
+
+def _at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> Any:
+    """What a function gives at all points, in float64."""
+    values = eqx.filter_jit(lambda function, x: jax.vmap(function)(x))(function, jnp.asarray(points))
+    return jax.tree.map(lambda value: np.asarray(value, np.float64), values)
+
+
+def _value_and_slopes(function: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:
+    return function(x), jax.jacfwd(function)(x)

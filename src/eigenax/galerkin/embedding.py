@@ -1,7 +1,9 @@
-"""The smoothest functions on a graph without training: combinations of its nodes' shares in cells of their features."""
+"""Graphs, for rows never seen: combinations of the shares that nodes have in cells of their features."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,10 +12,15 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
-from eigenax.galerkin.edges import of_neighbours
-from eigenax.galerkin.random_waves import Moments, Whitened
-from eigenax.modes import Modes
-from eigenax.training.progress import progress_track
+from eigenax.checks import whole
+from eigenax.core.ritz import distance_to_exact
+from eigenax.galerkin.base import Discretisation, Trial
+from eigenax.galerkin.random_waves import Moments, Whitened, signs_of
+from eigenax.galerkin.sizes import Sizes
+from eigenax.measurement import Solution
+from eigenax.problem import Problem
+from eigenax.sources.graph_data import WholeGraph, of_neighbours
+from eigenax.sources.transitions import Transitions
 
 RATES = tuple(2.0 ** (power / 2) for power in range(-6, 5))
 """How sharp the borders of cells are, over the mean squared distance to the nearest centre; held-out nodes choose."""
@@ -140,10 +147,23 @@ def _nearest(rows: Float[np.ndarray, "p d"], centres: Float[np.ndarray, "m d"]) 
 
 
 class Graph(NamedTuple):
-    """Rows of features, one for each node, and the symmetric weights between nodes."""
+    """Rows of features, one for each node, and the symmetric weights between nodes; these may count by degree."""
 
     rows: Float[np.ndarray, "N d"]
     edges: Edges
+    by_degree: bool = True
+
+    @classmethod
+    def of(cls, data: WholeGraph) -> "Graph":
+        """The nodes that have edges."""
+        counted = data.counts > 0
+        matrix = data.matrix if counted.all() else data.matrix[counted][:, counted]
+        return cls(data.rows[counted], matrix, data.measure == "degrees")
+
+    @property
+    def counts(self) -> Float[np.ndarray, " N"]:
+        """What each node counts."""
+        return self.edges.sum(1) if self.by_degree else np.ones(len(self.rows))
 
     def pieces(self, cells: Cells) -> Iterator[tuple[slice, Float[np.ndarray, "p m"], Float[np.ndarray, "p m"]]]:
         """A few nodes at a time, their shares, and the sums of their neighbours' shares, weighted by edges."""
@@ -164,44 +184,131 @@ class Graph(NamedTuple):
         if 0 < (np.diff(across.indptr).astype(float) ** 2).sum() <= AT_ONCE:
             leaving = self.edges[others].sum(1)
             here = scipy.sparse.csr_array(here + across.T @ scipy.sparse.diags_array(1 / leaving) @ across)
-        return Graph(self.rows[nodes], here)
+        return Graph(self.rows[nodes], here, self.by_degree)
 
 
 def moments_on(graph: Graph, cells: Cells) -> Moments:
-    """The mean and covariance of shares under the degrees of nodes, and how they change along edges: (D − A) / tr D."""
-    degrees, size = graph.edges.sum(1), len(cells.biases)
-    mean, sigma, flow = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
+    """The mean and covariance of shares under what nodes count, and how they change along edges: ⟨u, (D − A) u⟩."""
+    degrees, counts, size = graph.edges.sum(1), graph.counts, len(cells.biases)
+    mean, sigma, pi = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
     for part, u, neighbours in graph.pieces(cells):
-        weighted = u * degrees[part, None]
-        mean, sigma, flow = mean + weighted.sum(0), sigma + weighted.T @ u, flow + u.T @ neighbours
-    mean, sigma, flow = (total / degrees.sum() for total in (mean, sigma, flow))
+        weighted = u * counts[part, None]
+        square = weighted.T @ u
+        flow = u.T @ neighbours
+        stay = square if graph.by_degree else (u * degrees[part, None]).T @ u
+        mean, sigma, pi = mean + weighted.sum(0), sigma + square, pi + stay - (flow + flow.T) / 2
+    mean, sigma, pi = (total / counts.sum() for total in (mean, sigma, pi))
     # Shares add up to one: one combination of them is constant.
-    return Moments(mean, sigma - np.outer(mean, mean), sigma - (flow + flow.T) / 2, min(size, len(graph.rows)) - 1)
+    return Moments(mean, sigma - np.outer(mean, mean), pi, min(size, len(graph.rows)) - 1)
 
 
-def spectral_cells(
-    graph: Graph, n: int, cells: int = 256, seed: int = 0, *, looked_at: Graph | None = None, progress: bool = False
-) -> Modes:
-    """The n smoothest functions of the nodes of a graph, as functions of their features, without the constant.
+@dataclasses.dataclass(frozen=True, eq=False)
+class SoftmaxCells:
+    """A basis for `RayleighRitz` on a graph: the shares of each node's features in at most `cells` cells.
 
-    They solve (D − A) v = λ D v among the combinations of shares in `cells` cells (Rayleigh–Ritz in float64), and are
-    orthonormal under the degrees D. How sharp cells are, and what large coefficients cost, is what gives the smoothest
-    functions on a third of the nodes of `looked_at`, a smaller graph of the same kind or the same one, when found on
-    the rest; then all nodes are used.
-
-    >>> t = np.linspace(0, 2 * np.pi, 300, endpoint=False)
-    >>> circle = np.stack([np.cos(t), np.sin(t)], 1)
-    >>> modes = spectral_cells(Graph(circle, neighbour_graph(circle, 4)), n=2, cells=32)
-    >>> np.allclose((np.asarray(modes(circle)) ** 2).sum(1), 2, atol=0.1)  # a circle again
-    True
+    How sharp cells are, and what large coefficients cost, is what gives the smoothest functions on a third of the nodes
+    of `tuned_on`, a smaller graph of the same kind or the same one, when found on the rest; then all nodes are used.
     """
-    count = min(cells, max(n + 1, len(graph.rows) // ROWS_PER_CELL))
-    rate, ridge = _chosen(graph if looked_at is None else looked_at, count, n, seed, progress)
-    centres = centres_of(graph.rows, count, seed)
-    network = centres.cells(rate)
-    moments = moments_on(graph, network)
-    function = _function(Whitened.of(moments, n), moments.mean, ridge, n)
-    return _measured(graph, network, function, seed)
+
+    cells: int = 256
+    tuned_on: Transitions | None = None
+
+    def __post_init__(self):
+        whole("cells", self.cells)
+        if self.tuned_on is not None and (not isinstance(self.tuned_on, Transitions) or self.tuned_on.graph is None):
+            raise ValueError(f"tuned_on must be Transitions between rows of numbers; got {self.tuned_on!r}")
+
+
+class OnCells(Discretisation):
+    """The smoothest functions of the nodes of a graph as functions of their features, fit for rows never seen.
+
+    They solve (D − A) v = λ D v among the combinations of shares in cells, in float64, and are orthonormal under what
+    nodes count. The constant comes first.
+    """
+
+    has_use_for: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, problem: Problem, basis: SoftmaxCells, sizes: Sizes):
+        graph, factor, self.n = problem.source.graph, problem.operator.differences, problem.n - 1
+        assert graph is not None, "asked for before"
+        assert factor is not None, "asked for before"
+        if self.n == 0:
+            raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+        self.graph, self.factor, self.seed = Graph.of(graph), 2 * factor, problem.seed
+        self.cells = min(basis.cells, max(self.n + 1, len(self.graph.rows) // ROWS_PER_CELL))
+        tuned_on = basis.tuned_on and basis.tuned_on.graph
+        self.tuned_on = self.graph if tuned_on is None else Graph.of(tuned_on)
+        nodes, order = len(self.tuned_on.rows), np.random.default_rng(self.seed).permutation(len(self.tuned_on.rows))
+        cut = int(HELD_OUT * nodes)
+        # Few nodes tell more about themselves than a third of them about the others.
+        seen, self.held_out = (order[cut:], order[:cut]) if cut >= max(LEAST_HELD_OUT, 2 * self.n) else (order, order)
+        self.found_on = self.tuned_on.among(seen)
+        # Cells around nodes that are held out, or of fewer nodes than in the end, would be chosen too wide.
+        fewer = min(self.cells * len(seen) // nodes, len(seen) // ROWS_PER_CELL)
+        self.centres = centres_of(self.found_on.rows, max(self.n + 1, fewer), self.seed)
+        self.problem, self.count = problem, len(RATES)
+
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences along the edges of a graph, from the smoothest on."""
+        known = (problem.operator.differences or 0) * problem.sign > 0 and problem.source.graph is not None
+        return None if known else "GraphLaplacian or Slowness on Transitions between rows of numbers, for SoftmaxCells"
+
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """How many functions the nodes can tell apart is found with the moments."""
+        problem.look(1)
+
+    def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
+        """Every other rate, then those beside the best."""
+        coarse = range(0, self.count, 2)
+        middle = min(coarse, key=lambda number: np.nan_to_num(scores[number], nan=np.inf))
+        for number in (*coarse, middle - 1, middle + 1):
+            if 0 <= number < self.count and np.isnan(scores[number]):
+                return number
+        return None
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """How smooth functions are on nodes which they were not found on, with the better ridge."""
+        cells = self.centres.cells(RATES[number])
+        moments = moments_on(self.found_on, cells)
+        whitened, shares = Whitened.of(moments, self.n), cells.of_rows(self.tuned_on.rows)
+        scores = [
+            _roughness(shares @ _function(whitened, moments.mean, ridge, self.n), self.tuned_on, self.held_out)
+            for ridge in RIDGES
+        ]
+        ridge = RIDGES[int(np.argmin(scores))]
+        return Trial(number, ridge, min(scores), {"cells": len(cells.biases), "rate": RATES[number], "ridge": ridge})
+
+    def solution(self, trial: Trial) -> Solution:
+        """On all nodes."""
+        cells = self.network(trial)
+        moments = moments_on(self.graph, cells)
+        found = _measured(self.graph, cells, _function(Whitened.of(moments, self.n), moments.mean, trial.basis, self.n))
+        constant = np.ones((len(found.coefficients), 1), found.coefficients.dtype)
+        values = np.concatenate([[0.0], self.factor * found.values])
+        scatter, distance, residuals = (
+            np.concatenate([[0.0], abs(self.factor) * part])
+            for part in (found.sampling_errors, found.basis_errors, found.residuals)
+        )
+        return Solution(values, np.concatenate([constant, found.coefficients], 1), scatter, distance, residuals)
+
+    def network(self, trial: Trial) -> Cells:
+        """The cells."""
+        return self._all_centres.cells(RATES[trial.number])
+
+    @functools.cached_property
+    def _all_centres(self) -> Centres:
+        return centres_of(self.graph.rows, self.cells, self.seed)
+
+    def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
+        """From all nodes."""
+        cells = self.network(trial)
+        step = max(1, AT_ONCE // len(cells.biases))
+        rows = self.graph.rows
+        return signs_of(
+            cells.of_rows(rows[start : start + step]) @ solution.coefficients for start in range(0, len(rows), step)
+        )
 
 
 def _function(whitened: Whitened, mean: Float[np.ndarray, " m"], ridge: float, n: int) -> Float[np.ndarray, "m n"]:
@@ -210,66 +317,33 @@ def _function(whitened: Whitened, mean: Float[np.ndarray, " m"], ridge: float, n
     return (coefficients - mean @ coefficients).astype(np.float32)
 
 
-def _chosen(graph: Graph, count: int, n: int, seed: int, progress: bool) -> tuple[float, float]:
-    """The rate and the ridge whose functions are smoothest on nodes which they were not found on."""
-    order = np.random.default_rng(seed).permutation(len(graph.rows))
-    cut = int(HELD_OUT * len(order))
-    # Few nodes tell more about themselves than a third of them about the others.
-    seen, held_out = (order[cut:], order[:cut]) if cut >= max(LEAST_HELD_OUT, 2 * n) else (order, order)
-    found_on = graph.among(seen)
-    # Cells around nodes that are held out, or of fewer nodes than in the end, would be chosen too wide.
-    fewer = min(count * len(seen) // len(order), len(seen) // ROWS_PER_CELL)
-    centres = centres_of(found_on.rows, max(n + 1, fewer), seed)
-    scores: dict[tuple[int, float], float] = {}
-
-    def tried(numbers: Sequence[int]) -> tuple[int, float]:
-        for number in progress_track(numbers, "choosing cells", show=progress):
-            cells = centres.cells(RATES[number])
-            moments = moments_on(found_on, cells)
-            whitened, shares = Whitened.of(moments, n), cells.of_rows(graph.rows)
-            for ridge in RIDGES:
-                values = shares @ _function(whitened, moments.mean, ridge, n)
-                scores[number, ridge] = _roughness(values, graph.edges, held_out)
-        return min(scores, key=lambda choice: scores[choice])
-
-    middle, _ = tried(range(0, len(RATES), 2))
-    best, ridge = tried([number for number in (middle - 1, middle + 1) if 0 <= number < len(RATES)])
-    return RATES[best], ridge
-
-
-def _roughness(values: Float[np.ndarray, "N n"], edges: Edges, nodes: Int[np.ndarray, " p"]) -> float:
+def _roughness(values: Float[np.ndarray, "N n"], graph: Graph, nodes: Int[np.ndarray, " p"]) -> float:
     """The sum of Rayleigh quotients on the edges of some nodes, of what is orthonormal there."""
-    here = edges[nodes]
-    degrees = here.sum(1)
-    v = values[nodes] - degrees @ values[nodes] / degrees.sum()
+    here, counts = graph.edges[nodes], graph.counts[nodes]
+    v = values[nodes] - counts @ values[nodes] / counts.sum()
     changes = values[np.repeat(nodes, np.diff(here.indptr))] - values[here.indices]
     try:
-        return float(
-            np.trace(np.linalg.solve(v.T @ (v * degrees[:, None]), changes.T @ (changes * here.data[:, None])))
-        )
+        return float(np.trace(np.linalg.solve(v.T @ (v * counts[:, None]), changes.T @ (changes * here.data[:, None]))))
     except np.linalg.LinAlgError:
         return np.inf
 
 
-def _measured(graph: Graph, network: Cells, function: Float[np.ndarray, "m n"], seed: int) -> Modes:
-    """Rayleigh quotients, their standard errors from the scatter between nodes, and residual norms.
+def _measured(graph: Graph, network: Cells, function: Float[np.ndarray, "m n"]) -> Solution:
+    """Rayleigh quotients in order, their errors from the scatter between nodes and from residual norms.
 
     A quotient is a mean over pairs of nodes: what a node adds to it is what all its edges add.
     """
-    degrees = graph.edges.sum(1)
+    degrees, counts = graph.edges.sum(1)[:, None], graph.counts[:, None]
     parts = [(u @ function, near @ function) for _, u, near in graph.pieces(network)]
     v, near = (np.concatenate(part) for part in zip(*parts, strict=True))
-    of_squares = graph.edges @ v**2
-    share = (degrees / degrees.sum())[:, None]
-    smoothed = near / degrees[:, None]
-    norms = (share * v**2).sum(0)
-    values = ((share * v * (v - smoothed)).sum(0) / norms).clip(0)
-    own = degrees[:, None] * v**2
-    influence = (own + of_squares - 2 * v * near - values * (own + of_squares)) / degrees.sum() / norms
-    residuals = np.sqrt((share * (v - smoothed - values * v) ** 2).sum(0) / norms)
+    total, applied = counts.sum(), (degrees * v - near) / counts
+    norms = (counts * v**2).sum(0) / total
+    values = ((counts * v * applied).sum(0) / total / norms).clip(0)
+    own, of_squares = degrees * v**2, graph.edges @ v**2
+    size = own + of_squares if graph.by_degree else 2 * counts * v**2
+    influence = (own + of_squares - 2 * v * near - values * size) / total / norms
+    residuals = np.sqrt((counts * (applied - values * v) ** 2).sum(0) / total / norms)
     order = np.argsort(values)
-    signs = np.where(v.max(0) < -v.min(0), -1, 1).astype(np.float32)
-    return Modes(
-        network, (function * signs)[:, order], values[order], (np.sqrt(len(v)) * influence.std(0))[order],
-        residuals[order], (graph.rows.shape[1],), "smallest", 0, seed, "float64", None, "nothing is trained",
-    )  # fmt: skip
+    values, residuals = values[order], residuals[order]
+    scatter = (np.sqrt(len(v)) * influence.std(0))[order]
+    return Solution(values, function[:, order], scatter, distance_to_exact(values, residuals), residuals)

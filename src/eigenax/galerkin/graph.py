@@ -1,203 +1,175 @@
-"""Eigenfunctions on a graph without training: the best combinations of random waves of its nodes' features."""
+"""Graphs: random waves of the features of nodes, from all edges or from steps along them."""
 
-import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
-from eigenax.core.precision import counting_in
-from eigenax.errors import InterruptedRun
-from eigenax.galerkin.edges import AllSteps, Moments, WholeGraph, in_pieces
-from eigenax.galerkin.on_nodes import lowest, of_all_functions
+from eigenax.core.ritz import CUTOFFS, lowest_symmetric
+from eigenax.galerkin.base import Discretisation, Trial
+from eigenax.galerkin.on_nodes import of_all_functions
 from eigenax.galerkin.random_waves import RandomWaves, signs_of
-from eigenax.modes import Modes, Which
-from eigenax.solvers.galerkin import Galerkin
-from eigenax.sources.steps import Steps
-from eigenax.sources.transitions import Transitions
-from eigenax.training.interrupt import deferred_interrupt
-from eigenax.training.loop import Callback, Moment
-from eigenax.training.state import RunState
-from eigenax.training.stopping import STEPS, TOLERANCE
+from eigenax.galerkin.sizes import Sizes
+from eigenax.measurement import Solution
+from eigenax.networks.base import OnInputs
+from eigenax.problem import Problem
+from eigenax.sources.graph_data import StepData, Sums, WholeGraph, in_pieces
+from eigenax.stop_reason import StopReason
 
 RELATIVE, PATIENCE = 1e-6, 2
-"""Residuals of this much of the operator's size need no more waves, nor do so many rounds that were worse than one."""
+"""Residuals of this much of the operator's size need no more waves, nor do so many bases that were worse than one."""
 APART = 1000
 """Rows whose nearest others tell how fast waves must be."""
 STEPS_PER_WAVE, FULL = 16, 0.6
 """Steps that a wave takes at least; and waves of which so few directions can be told apart span all there is."""
-MOST = 4096
+WAVES, MOST = 256, 4096
 EACH, SPANNABLE = 2, 8192
 """Waves for each node of which any function of the nodes is made, and nodes up to which so many are taken."""
-SPANNED = "more waves are no further functions of what was seen"
-NO_MORE = "there are no more waves to take"
-HELD_OUT = "more waves are no smoother on the half of the steps that they were not found on"
+CUTOFF = CUTOFFS["summed"][0]
 
 
-def start(n: int, seed: int) -> RunState:
-    """The state before the first round."""
-    with counting_in("float64"):
-        none = jnp.zeros((), jnp.int32)
-        key = jax.random.key_data(jax.random.key(seed))
-        return RunState(jnp.zeros(n), key, none, jnp.asarray([jnp.inf, 0.0]), none)
+class OnFeatures(Discretisation):
+    """Waves of rows of features; its data has the moments of functions of these."""
 
+    data: Any
 
-def graph_modes(
-    source: Transitions | Steps,
-    n: int,
-    *,
-    which: Which = "smallest",
-    scale: float = 1.0,
-    seed: int = 0,
-    solver: Galerkin | None = None,
-    steps: int | None = None,
-    tolerance: float | None = None,
-    state: RunState | None = None,
-    seconds: float = 0.0,
-    callbacks: Sequence[Callback] = (),
-    progress: bool = False,
-) -> Modes:
-    """The first n eigenfunctions of `scale` times a graph's Laplacian, as combinations of random waves of the features.
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """How many functions the points can tell apart is found with the moments."""
+        problem.look(1)
 
-    A round has twice as many waves as the one before. Of a whole graph they end when all residuals are at most
-    `tolerance`, which is a millionth of the operator's size unless given; a round with two waves for each of up to 8192
-    nodes, whose features differ, finds the eigenvectors up to rounding. Of steps they end when functions that were
-    found on half of them get no smoother on the other half; what was found there is then part of the standard error.
-
-    >>> ring = Transitions([(k, (k + 1) % 12) for k in range(12)], features=np.arange(12.0)[:, None])
-    >>> graph_modes(ring, 3).eigenvalues.round(6)
-    array([0.      , 0.267949, 0.267949])
-    """
-    data = WholeGraph(source, scale) if isinstance(source, Transitions) else AllSteps(source, scale)
-    if data.rank is not None and n > data.rank:
-        raise ValueError(f"n must be at most the number of nodes with edges, {data.rank}; got {n}")
-    solver, state = solver or Galerkin(), state or start(n, seed)
-    counts, sign = _counts(solver, n, data), 1 if which == "smallest" else -1
-    counts, cut = counts[:steps], steps is not None and steps < len(counts)
-    # Rounds of a whole graph know nothing of each other; those of steps are done again, to compare them.
-    done = int(state.step)
-    number, best = (min(done, len(counts)) if done and isinstance(data, WholeGraph) else 1), None
-    with deferred_interrupt() as interrupt:
-        while True:
-            began = time.perf_counter()
-            found = _round(data, n, counts[number - 1], number, sign, seed, progress)
-            best = found if best is None or found.score < best.score else best
-            last = "" if number < len(counts) else STEPS if cut or isinstance(data, WholeGraph) else NO_MORE
-            stopped = _why_stop(found, best, data, tolerance, last)
-            state = _after(state, number)
-            seconds += time.perf_counter() - began if number > done else 0.0
-            moment = Moment(number, len(counts), seconds, 0.0, found.metrics(), state)
-            for callback in callbacks if number > done else ():
-                callback(moment)
-            if stopped:
-                return best.modes(data, which, number, seed, stopped)
-            if interrupt.requested:
-                raise InterruptedRun(f"stopped at round {number} of {len(counts)}", moment)
-            number += 1
-
-
-def _counts(solver: Galerkin, n: int, data: WholeGraph | AllSteps) -> list[int]:
-    """How many waves each round has: few at first of steps, where many find functions that are not there."""
-    counts = solver.counts(n, MOST)
-    if isinstance(data, WholeGraph) and solver.most is None and _spans(data, EACH * data.rank):
-        few, enough, many = data.rank // EACH, EACH * data.rank, EACH**3 * data.rank
-        counts = [counts[0], enough, *(count for count in counts if count <= few or enough < count <= many)]
-    if isinstance(data, AllSteps):
-        most = max(4 * n, len(data.before) // STEPS_PER_WAVE)
-        fewer = [counts[0] // 2**halved for halved in range(1, 6)]
-        counts = [max(4 * n, min(count, most)) for count in (*fewer, *counts)]
-    return sorted(set(counts))
-
-
-def _after(state: RunState, number: int) -> RunState:
-    with counting_in("float64"):
-        return state._replace(step=jnp.asarray(number, jnp.int32))
-
-
-class Found(NamedTuple):
-    """Waves, the best combinations of them, and how good those are."""
-
-    number: int
-    """Of the round."""
-    waves: RandomWaves
-    coefficients: Float[np.ndarray, "f n"]
-    values: Float[np.ndarray, " n"]
-    errors: Float[np.ndarray, " n"]
-    residuals: Float[np.ndarray, " n"]
-    rank: int
-    """Directions that could be told apart."""
-    score: float
-    """What rounds are compared by: less is better."""
-
-    def metrics(self) -> dict[str, Any]:
-        """What is written down of a round."""
+    def told(self, found: Solution) -> dict[str, Any]:
+        """What is said of a trial."""
         return {
-            "eigenvalues": self.values.tolist(),
-            "residuals": self.residuals.tolist(),
-            "standard_errors": self.errors.tolist(),
-            "waves": len(self.coefficients) - 1,
+            "eigenvalues": found.values.tolist(),
+            "residuals": found.residuals.tolist(),
+            "standard_errors": np.hypot(found.sampling_errors, found.basis_errors).tolist(),
+            "waves": len(found.coefficients) - 1,
         }
 
-    def modes(self, data: WholeGraph | AllSteps, which: Which, rounds: int, seed: int, stopped: str) -> Modes:
-        """The functions as a network."""
-        signs = signs_of(in_pieces(lambda rows: self.waves.combined(rows, self.coefficients), data.rows))
-        return Modes(
-            self.waves.network(), self.coefficients * signs, self.values, self.errors, self.residuals,
-            data.rows.shape[1:], which, rounds, seed, "float64", None, stopped,
-        )  # fmt: skip
+    def network(self, trial: Trial) -> OnInputs:
+        """The waves and a constant."""
+        return trial.basis.network()
+
+    def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
+        """From all rows."""
+        return signs_of(in_pieces(lambda rows: trial.basis.combined(rows, solution.coefficients), self.data.rows))
 
 
-def _round(data: WholeGraph | AllSteps, n: int, count: int, number: int, sign: int, seed: int, progress: bool) -> Found:
-    waves = graph_waves(data.rows, data.changes(seed), count, seed, isinstance(data, WholeGraph))
-    functions = waves.with_constant
-    if isinstance(data, WholeGraph):
-        exact = of_all_functions(data, functions, n, sign) if _spans(data, count) else None
-        if exact is None and count > MOST:  # too many for a matrix of all their products
-            return _round(data, n, MOST, number, sign, seed, progress)
-        values, coefficients, rank = exact or lowest(data.moments(functions, progress), n, sign, data.rank)
-        elsewhere = values
-    else:
-        first, second = data.halves(functions, progress)
-        both = Moments(*(a + b for a, b in zip(first, second, strict=True)))
-        values, coefficients, rank = lowest(both, n, sign, None)
-        elsewhere = _held_out(first, second, n, sign)
-    errors, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
-    score = float(np.nansum(residuals)) if isinstance(data, WholeGraph) else float(sign * elsewhere.sum())
-    return Found(number, waves, coefficients, values, np.hypot(errors, elsewhere - values), residuals, rank, score)
+class OnGraph(OnFeatures):
+    """All nodes and edges. A basis of two waves for each of up to 8192 nodes, whose features differ, spans everything.
+
+    Bases are tried until all residuals are a millionth of the operator's size.
+    """
+
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        graph, factor = problem.source.graph, problem.operator.differences
+        assert graph is not None, "asked for before"
+        assert factor is not None, "asked for before"
+        self.data: WholeGraph = graph.scaled(2 * factor)  # that of the Laplacian itself is one half
+        if problem.n > self.data.rank:
+            raise ValueError(f"n must be at most the number of nodes with edges, {self.data.rank}; got {problem.n}")
+        self.counts, self.most = self._counts(problem.n, sizes), max(MOST, sizes.n_basis or 0, sizes.max_basis or 0)
+        self.problem, self.count = problem, len(self.counts)
+
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences along the edges of a graph."""
+        known = problem.operator.differences is not None and problem.source.graph is not None
+        return None if known else "GraphLaplacian or Slowness on Transitions between rows of numbers"
+
+    def _counts(self, n: int, sizes: Sizes) -> list[int]:
+        counts, rank = sizes.counts(n, WAVES, MOST), self.data.rank
+        if sizes.max_basis is None and self._spans(EACH * rank):
+            few, enough, many = rank // EACH, EACH * rank, EACH**3 * rank
+            counts = [counts[0], enough, *(count for count in counts if count <= few or enough < count <= many)]
+        return sorted(set(counts))
+
+    def _spans(self, count: int) -> bool:
+        """Whether any function of the nodes is a combination of so many waves, but for rounding."""
+        return self.data.rank <= SPANNABLE and count >= EACH * self.data.rank and self.data.told_apart
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """The best combinations of waves, or, where these span everything, the eigenvectors themselves."""
+        return self._tried(number, self.counts[number])
+
+    def _tried(self, number: int, count: int) -> Trial:
+        p, data = self.problem, self.data
+        waves = graph_waves(data.rows, data.changes(p.seed), count, p.seed)
+        functions, sign = waves.with_constant, int(p.sign)
+        exact = of_all_functions(data, functions, p.n, sign) if self._spans(count) else None
+        if exact is None and count > self.most:  # too many for a matrix of all their products
+            return self._tried(number, self.most)
+        if exact is None:
+            sums = data.moments(functions, p.progress)
+            (values, coefficients), rank = lowest_symmetric(sums.sigma, sign * sums.pi, p.n, CUTOFF, data.rank)
+        else:
+            (values, coefficients), rank = exact, data.rank
+        values = sign * values
+        distance, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
+        found = Solution(values, coefficients, np.zeros(p.n), distance, residuals)
+        return Trial(number, waves, float(residuals.sum()), self.told(found), found, rank)
+
+    def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
+        """Where residuals are small enough, unless a `tol` decides, or there are no further functions."""
+        if self.problem.tol is None and (self.solution(trial).residuals <= RELATIVE * self.data.size).all():
+            return StopReason.EXACT
+        return StopReason.SPANNED if trial.rank == self.data.rank else None
 
 
-def _spans(data: WholeGraph, count: int) -> bool:
-    """Whether any function of the nodes is a combination of so many waves, but for rounding."""
-    return data.rank <= SPANNABLE and count >= EACH * data.rank and data.told_apart
+class OnSteps(OnFeatures):
+    """Steps along the edges of a graph that nobody knows: few waves at first, since many find functions that are not
+    there.
+
+    Bases are tried until functions that were found on half of the steps get no smoother on the other half.
+    """
+
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        steps, factor, n = problem.source.steps, problem.operator.differences, problem.n
+        assert steps is not None, "asked for before"
+        assert factor is not None, "asked for before"
+        self.data: StepData = steps.scaled(2 * factor)
+        counts, most = sizes.counts(n, WAVES, MOST), max(4 * n, len(steps.before) // STEPS_PER_WAVE)
+        fewer = [] if sizes.n_basis else [max(4 * n, counts[0] // 2**halved) for halved in range(1, 6)]
+        self.counts = sorted({min(count, most, counts[-1]) for count in (*fewer, *counts)})
+        self.problem, self.count = problem, len(self.counts)
+
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences along recorded steps."""
+        known = problem.operator.differences is not None and problem.source.steps is not None
+        return None if known else "GraphLaplacian or Slowness on Steps between rows of numbers"
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """The best combinations of waves on all steps, and how those of one half do on the other."""
+        p, data, sign = self.problem, self.data, int(self.problem.sign)
+        waves = graph_waves(data.rows, data.changes(p.seed), self.counts[number], p.seed, all_apart=False)
+        first, second = data.halves(waves.with_constant, p.progress)
+        both = Sums(*(a + b for a, b in zip(first, second, strict=True)))
+        (values, coefficients), rank = lowest_symmetric(both.sigma, sign * both.pi, p.n, CUTOFF)
+        values, elsewhere = sign * values, _held_out(first, second, p.n, sign)
+        scatter, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
+        found = Solution(values, coefficients, scatter, np.abs(elsewhere - values), residuals)
+        return Trial(number, waves, float(sign * elsewhere.sum()), self.told(found), found, rank)
+
+    def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
+        """Where more waves are no smoother on other steps, or are no further functions."""
+        if trial.number - best.number >= PATIENCE:
+            return StopReason.HELD_OUT
+        spanned = trial.rank < FULL * len(self.solution(trial).coefficients) and trial is best
+        return StopReason.SPANNED if spanned else None
 
 
-def _held_out(first: Moments, second: Moments, n: int, sign: int) -> Float[np.ndarray, " n"]:
+def _held_out(first: Sums, second: Sums, n: int, sign: int) -> Float[np.ndarray, " n"]:
     """The values of what was found on one half of the steps, on the other."""
-    _, coefficients, _ = lowest(first, n, sign, None)
+    (_, coefficients), _ = lowest_symmetric(first.sigma, sign * first.pi, n, CUTOFF)
     sigma, pi = (coefficients.T @ part @ coefficients for part in second)
     try:
         return sign * scipy.linalg.eigvalsh(sign * pi, sigma)
     except np.linalg.LinAlgError:  # they are not even independent there
         return np.full(n, sign * np.inf)
-
-
-def _why_stop(found: Found, best: Found, data: WholeGraph | AllSteps, tolerance: float | None, last: str) -> str:
-    if isinstance(data, WholeGraph):
-        enough = found.residuals <= (RELATIVE * data.size if tolerance is None else tolerance)
-        if enough.all():
-            return TOLERANCE
-        if found.rank == data.rank:
-            return SPANNED
-    elif found.number - best.number >= PATIENCE:
-        return HELD_OUT
-    elif found.rank < FULL * len(found.coefficients) and found is best:
-        return SPANNED
-    return last
 
 
 def graph_waves(

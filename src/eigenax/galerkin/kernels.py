@@ -1,6 +1,5 @@
-"""Eigenfunctions of integral operators without training: the best combinations of random waves, over all pairs."""
+"""Integral operators: random waves of rows of numbers, over all pairs of these."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,21 +10,20 @@ from jaxtyping import Array, Float
 from scipy.ndimage import maximum_filter1d
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from eigenax.core.batch import Points
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.core.ritz import CUTOFFS, combine, distance_to_exact, whiten
+from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.quadrature import Quadrature, some_points
 from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
-from eigenax.modes import Modes, Which
+from eigenax.galerkin.sizes import Sizes
+from eigenax.measurement import Solution
+from eigenax.modes import Which
+from eigenax.networks.base import OnInputs
 from eigenax.operators.base import Operator
-from eigenax.operators.kernel import Kernel, check_finite, check_gram
-from eigenax.solvers.galerkin import Galerkin
-from eigenax.sources.arrays import Arrays
-from eigenax.sources.base import Source
-from eigenax.sources.distribution import Distribution
-from eigenax.sources.mixture import Component
-from eigenax.sources.surface import is_place
-from eigenax.training.progress import progress_track
+from eigenax.operators.kernel import check_finite, check_gram
+from eigenax.problem import Problem
+from eigenax.progress import progress_track
+from eigenax.stop_reason import StopReason
 
 FEW, MOST, SPEEDS = 128, 1024, tuple(0.5 * 2.0**octave for octave in range(8))
 """How many waves, and how fast they change over a standard deviation of a column; a dense matrix chooses."""
@@ -50,134 +48,149 @@ class Ritz(NamedTuple):
     coefficients: Float[np.ndarray, "f m"]
 
 
-def kernel_modes(
-    operator: Operator,
-    source: Source | Component,
-    n: int,
-    *,
-    which: Which = "largest",
-    seed: int = 0,
-    solver: Galerkin | None = None,
-    progress: bool = False,
-) -> Modes:
-    """The first n eigenfunctions of K u(x) = E_x'[k(x, x') u(x')] on rows of numbers, in float64 and without training.
+class OnPairs(Discretisation):
+    """K u(x) = E_x'[k(x, x') u(x')] on rows of numbers: sines of random combinations of the columns and a constant.
 
-    Rayleigh–Ritz in the span of sines of random combinations of the columns and a constant. How many of those that
-    `solver` allows, by default 128 to 1024 or 16 for each mode, and how fast is what reaches the eigenvalues of the
-    dense matrix of `LOOKED_AT` points. Of data all pairs of rows are taken, each row with itself too, so that the
-    values are those of the matrix k(x_i, x_j)/N; beyond `ALL_PAIRS` rows, those of several random subsets. A
-    distribution is found on evenly spread points, crowded towards its tails and weighted, and measured on others: as
-    many as bring the scatter down. Standard errors are that scatter, and how far residuals say that waves may be from
+    How many of those that are allowed, by default 128 to 1024 or 16 for each mode, and how fast is what reaches the
+    eigenvalues of the dense matrix of `LOOKED_AT` points. Of data all pairs of rows are taken, each row with itself
+    too, so that the values are those of the matrix k(x_i, x_j)/N; beyond `ALL_PAIRS` rows, those of several random
+    subsets. A distribution is found on evenly spread points, crowded towards its tails and weighted, and measured on
+    others: as many as bring the scatter down. Errors are that scatter, and how far residuals say that waves may be from
     the exact values.
-
-    >>> from eigenax import Gaussian
-    >>> smooth = Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
-    >>> kernel_modes(smooth, Gaussian(0.0, 1.0), n=3).eigenvalues.round(4)
-    array([0.618 , 0.2361, 0.0902])
     """
-    source, sign = _as_source(operator, source), 1.0 if which == "largest" else -1.0
-    rows = _rows_of(source, n)
-    signed = sign * operator
-    some = some_points(source, rows, seed, 0, max(LOOKED_AT, 4 * 2 ** (n - 1).bit_length()))
-    operator.check(Points(jnp.asarray(some.x[:64], float), jnp.ones(len(some.x[:64]))))
-    waves = _chosen_waves(signed, some, n, which, seed, (solver or Galerkin(FEW)).counts(n, MOST))
-    if rows is not None and len(rows) <= ALL_PAIRS:
-        every = Quadrature(rows, np.full(len(rows), 1 / len(rows)))
-        found, scatter = _within(signed, every, waves.with_constant(every.x), n, progress), 0.0
-    else:
-        found, scatter = _repeated(signed, source, rows, waves, n, seed, progress)
-    values, residuals, coefficients = found
-    missing = np.minimum(distance_to_exact(values, residuals), residuals)
-    errors = np.maximum(np.hypot(scatter, missing), ROUNDING * np.abs(values).max())
-    signs = signs_of([waves.combined(some.x, coefficients)])
-    return Modes(
-        waves.network(), (coefficients * signs)[:, :n], sign * values[:n], errors[:n],
-        residuals[:n], source.shape, which, 0, seed, "float64",
-        source if is_place(source) or isinstance(source, Distribution) else None, "nothing is trained",
-    )  # fmt: skip
 
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        n, self.rows = problem.n, problem.source.rows
+        # From the largest on, whichever end is asked for.
+        self.operator = -problem.descending
+        self.some = some_points(problem.source, problem.seed, 0, max(LOOKED_AT, 4 * 2 ** (n - 1).bit_length()))
+        gram = _gram_of(self.operator, self.some.x, self.some.x)
+        check_gram(gram)
+        self.roots = np.sqrt(self.some.weights)
+        self.matrix = self.roots[:, None] * gram * self.roots
+        self.exact = _largest(self.matrix, n)
+        _check_rank(self.exact, float(np.linalg.norm(self.matrix)), problem.which)
+        self.counts = sizes.counts(n, FEW, MOST)
+        self.problem, self.count = problem, len(self.counts) * len(SPEEDS)
 
-def is_kernel(operator: Any) -> bool:
-    """Whether an operator is a kernel, or kernels multiplied by numbers and added.
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes a kernel, and all pairs of rows or of points of a density."""
+        source = problem.source
+        known = problem.operator.integral and len(source.shape) == 1
+        return None if known else "Kernel, or a sum of them, on rows of numbers or a density"
 
-    >>> is_kernel(2 * Kernel(lambda x, y: x @ y))
-    True
-    """
-    return isinstance(operator, Operator) and all(isinstance(term, Kernel) for _, term in operator.terms())
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """The kernel must be finite and symmetric, and the rows must tell n functions apart."""
+        rows = problem.source.rows
+        problem.look(problem.n if rows is None else 1)
+        if rows is None:
+            return
+        distinct = len(np.unique(rows, axis=0))
+        if distinct < problem.n:
+            raise ValueError(
+                f"n = {problem.n} functions cannot be told apart on {distinct} different rows: ask for fewer modes, or "
+                "give more rows"
+            )
 
-
-def _as_source(operator: Operator, source: Source | Component) -> Source:
-    """The source of what draws points, refused unless its points are rows of numbers."""
-    made = source if isinstance(source, Source) else Distribution(source)
-    if not is_kernel(operator):
-        raise TypeError(f"kernel_modes needs a Kernel, or a sum of them; got {type(operator).__name__}: call solve")
-    if len(made.shape) != 1:
-        raise ValueError(
-            f"kernel_modes needs points that are rows of numbers; got points of shape {made.shape}: flatten them, or "
-            "give solve a network to train"
-        )
-    return made
-
-
-def _rows_of(source: Source, n: int) -> Float[np.ndarray, "rows d"] | None:
-    """The rows of data, refused if they are too few, and nothing for a distribution."""
-    if not isinstance(source, Arrays):
+    def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
+        """Faster waves until they get worse, then more waves of about the speed that was best."""
+        best, choice, speeds = np.inf, None, range(len(SPEEDS))
+        for more, count in enumerate(self.counts):
+            least = np.inf
+            for speed in speeds:
+                number = more * len(SPEEDS) + speed
+                missed = scores[number]
+                if np.isnan(missed):
+                    return number
+                least = min(least, missed)
+                if missed < best:
+                    best, choice = missed, speed
+                if best <= MISSED or missed > 10 * least:  # waves that are too fast are worse the faster they are
+                    break
+            if best <= MISSED or count >= len(self.some.x):
+                return None
+            if choice is not None:
+                speeds = range(max(choice - 1, 0), min(choice + 2, len(SPEEDS)))
         return None
-    rows = np.asarray(source.data, np.float64)
-    distinct = len(np.unique(rows, axis=0))
-    if distinct < n:
-        raise ValueError(
-            f"n = {n} functions cannot be told apart on {distinct} different rows: ask for fewer modes, or give "
-            "more rows"
-        )
-    return rows
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """What waves miss of the eigenvalues of the dense matrix, relative to each."""
+        more, speed = divmod(number, len(SPEEDS))
+        waves = random_waves([self.some.x], self.counts[more], SPEEDS[speed], self.problem.seed)
+        basis, _ = _orthonormal(self.roots[:, None] * waves.with_constant(self.some.x))
+        told = {"waves": self.counts[more], "speed": SPEEDS[speed]}
+        if basis.shape[1] < self.problem.n:
+            return Trial(number, waves, np.inf, told)
+        found = np.linalg.eigvalsh(basis.T @ self.matrix @ basis)[::-1][: self.problem.n]
+        told = {"eigenvalues": (-self.problem.sign * found).tolist()} | told
+        return Trial(number, waves, float((1 - found / self.exact).max()), told)
+
+    def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
+        """Where the dense matrix has no more to tell."""
+        return StopReason.EXACT if best.score <= MISSED else None
+
+    def solution(self, trial: Trial) -> Solution:
+        """Over all pairs of rows, or over several sets of points."""
+        n, waves, progress = self.problem.n, trial.basis, self.problem.progress
+        if not np.isfinite(trial.score):
+            raise ValueError(
+                f"n = {n} functions of the points cannot be told apart: ask for fewer modes, or give more points"
+            )
+        if self.rows is not None and len(self.rows) <= ALL_PAIRS:
+            every = Quadrature(self.rows, np.full(len(self.rows), 1 / len(self.rows)))
+            found = _within(self.operator, every, waves.with_constant(every.x), n, progress)
+            scatter = np.zeros(len(found.values))
+        else:
+            found, scatter = self._repeated(waves)
+        values, residuals, coefficients = found
+        missing = np.minimum(distance_to_exact(values, residuals), residuals)
+        missing = np.maximum(missing, ROUNDING * np.abs(values).max())
+        signed = -self.problem.sign * values
+        return Solution(*(part[..., :n] for part in (signed, coefficients, scatter, missing, residuals)))
+
+    def network(self, trial: Trial) -> OnInputs:
+        """The waves and a constant."""
+        return trial.basis.network()
+
+    def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
+        """From the points that waves were chosen on."""
+        return signs_of([trial.basis.combined(self.some.x, solution.coefficients)])
+
+    def _repeated(self, waves: RandomWaves) -> "tuple[Ritz, Float[np.ndarray, ' m']]":
+        """What is found on some points and measured on others, several times, and the scatter of the values."""
+        p, operator = self.problem, self.operator
+        repeats, scatter, found = [], np.zeros(p.n), None
+        for size in SIZES if self.rows is None else (SUBSET,):
+            if found is None or size <= FOUND_ON:
+                first = some_points(p.source, p.seed, 0, min(size, FOUND_ON))
+                found = _within(operator, first, waves.with_constant(first.x), p.n, p.progress)
+            others = [some_points(p.source, p.seed, repeat, size) for repeat in range(1, REPEATS + 1)]
+            repeats = [
+                _within(operator, points, waves.combined(points.x, found.coefficients), p.n, p.progress)
+                for points in others
+            ]
+            each = np.stack([repeat.values for repeat in repeats])
+            # Values that are almost alike change places, which hides how far each of them moves.
+            scatter = maximum_filter1d(each.std(0, ddof=1), 3) / np.sqrt(REPEATS)
+            if (scatter[: p.n] <= ENOUGH * np.abs(each.mean(0)[: p.n])).all():
+                break
+        assert found is not None, "there is at least one size"
+        values = np.mean([repeat.values for repeat in repeats], axis=0)
+        residuals = np.sqrt(np.mean([repeat.residuals**2 for repeat in repeats], axis=0))
+        return Ritz(values, residuals, found.coefficients @ _together(repeats)), scatter
 
 
 @eqx.filter_jit
 def _gram(operator: Operator, x: Float[Array, "b d"], y: Float[Array, "c d"]) -> Float[Array, "b c"]:
     """The kernel, or the sum of several, at all pairs."""
-    each = [factor * term.between(x, y) for factor, term in operator.terms() if isinstance(term, Kernel)]
-    return sum(each[1:], start=each[0])
+    return operator.between(x, y)
 
 
 def _gram_of(operator: Operator, x: Float[np.ndarray, "b d"], y: Float[np.ndarray, "c d"]) -> Float[np.ndarray, "b c"]:
     with counting_in("float64"), full_precision():
         return np.asarray(_gram(operator, jnp.asarray(x), jnp.asarray(y)), np.float64)
-
-
-def _chosen_waves(
-    operator: Operator, points: Quadrature, n: int, which: Which, seed: int, counts: Sequence[int]
-) -> RandomWaves:
-    """The fewest and slowest waves that reach the largest eigenvalues of the dense matrix, or the closest to them."""
-    gram = _gram_of(operator, points.x, points.x)
-    check_gram(gram)
-    roots = np.sqrt(points.weights)
-    matrix = roots[:, None] * gram * roots
-    exact = _largest(matrix, n)
-    _check_rank(exact, float(np.linalg.norm(matrix)), which)
-    best, choice, speeds = np.inf, None, SPEEDS
-    for count in counts:
-        least = np.inf
-        for speed in speeds:
-            waves = random_waves([points.x], count, speed, seed)
-            basis, _ = _orthonormal(roots[:, None] * waves.with_constant(points.x))
-            if basis.shape[1] < n:
-                continue
-            found = np.linalg.eigvalsh(basis.T @ matrix @ basis)[::-1][:n]
-            missed = float((1 - found / exact).max())
-            least = min(least, missed)
-            if missed < best:
-                best, choice = missed, (waves, speed)
-            if best <= MISSED or missed > 10 * least:  # waves that are too fast are worse the faster they are
-                break
-        if best <= MISSED or count >= len(points.x):
-            break
-        speeds = SPEEDS if choice is None else tuple(choice[1] * factor for factor in (0.5, 1.0, 2.0))
-    if choice is None:
-        raise ValueError(
-            f"n = {n} functions of the points cannot be told apart: ask for fewer modes, or give more points"
-        )
-    return choice[0]
 
 
 def _largest(matrix: Float[np.ndarray, "p p"], n: int) -> Float[np.ndarray, " n"]:
@@ -241,36 +254,6 @@ def _within(
     found, rotation = found[::-1][:more], rotation[:, ::-1][:, :more]
     residuals = np.linalg.norm(applied @ rotation - basis @ rotation * found, axis=0)
     return Ritz(found, residuals, combinations @ rotation)
-
-
-def _repeated(
-    operator: Operator,
-    source: Source,
-    rows: Float[np.ndarray, "rows d"] | None,
-    waves: RandomWaves,
-    n: int,
-    seed: int,
-    progress: bool,
-) -> tuple[Ritz, Float[np.ndarray, " m"]]:
-    """What is found on some points and measured on others, several times, and the scatter of the values."""
-    repeats, scatter, found = [], np.zeros(n), None
-    for size in SIZES if rows is None else (SUBSET,):
-        if found is None or size <= FOUND_ON:
-            first = some_points(source, rows, seed, 0, min(size, FOUND_ON))
-            found = _within(operator, first, waves.with_constant(first.x), n, progress)
-        others = [some_points(source, rows, seed, repeat, size) for repeat in range(1, REPEATS + 1)]
-        repeats = [
-            _within(operator, points, waves.combined(points.x, found.coefficients), n, progress) for points in others
-        ]
-        each = np.stack([repeat.values for repeat in repeats])
-        # Values that are almost alike change places, which hides how far each of them moves.
-        scatter = maximum_filter1d(each.std(0, ddof=1), 3) / np.sqrt(REPEATS)
-        if (scatter[:n] <= ENOUGH * np.abs(each.mean(0)[:n])).all():
-            break
-    assert found is not None, "there is at least one size"
-    values = np.mean([repeat.values for repeat in repeats], axis=0)
-    residuals = np.sqrt(np.mean([repeat.residuals**2 for repeat in repeats], axis=0))
-    return Ritz(values, residuals, found.coefficients @ _together(repeats)), scatter
 
 
 def _together(repeats: list[Ritz]) -> Float[np.ndarray, "m m"]:

@@ -1,39 +1,21 @@
-"""The best combinations of functions on a graph, from their second moments or from their values at all nodes."""
+"""Eigenvectors of a graph at all its nodes, as combinations of functions that can take any values there."""
 
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
-from eigenax.core.ritz import CUTOFFS, whiten
-from eigenax.errors import SingularMomentsError
-from eigenax.galerkin.edges import Functions, Moments, WholeGraph
+from eigenax.core.ritz import Combination
+from eigenax.sources.graph_data import Functions, WholeGraph
 
 REFINED, MISSED = 3, 1e-7
 """Times that what rounding left over is fitted again, and what may be left of functions of order one."""
 
 
-def lowest(
-    moments: Moments, n: int, sign: int, nodes: int | None
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int]:
-    """The n lowest solutions of Π c = λ Σ c, and how many directions they were looked for in."""
-    whitening = whiten(moments.sigma, *CUTOFFS["summed"], rank=nodes).matrix  # no more functions than nodes
-    rank = whitening.shape[1]
-    if rank < n:
-        raise SingularMomentsError(
-            f"n = {n} functions cannot be told apart, only {rank} can be: ask for fewer modes, or give features that "
-            "tell the nodes apart"
-        )
-    matrix = whitening.T @ moments.pi @ whitening
-    values, vectors = scipy.linalg.eigh(sign * (matrix + matrix.T) / 2, subset_by_index=(0, n - 1))
-    return sign * values, whitening @ vectors, rank
+def of_all_functions(data: WholeGraph, functions: Functions, n: int, sign: int) -> Combination | None:
+    """The lowest solutions by a dense nodal eigensolve, and then the coefficients that take these values.
 
-
-def of_all_functions(
-    data: WholeGraph, functions: Functions, n: int, sign: int
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "f n"], int] | None:
-    """What `lowest` finds where functions span all there are, by their values: as many unknowns as nodes.
-
-    Nothing where rounding does not let functions take these values, since nodes hardly differ.
+    For functions that span all there are. Nothing where rounding does not let functions take these values, since nodes
+    hardly differ.
     """
     counted = data.counts > 0
     root = np.sqrt(data.counts[counted])
@@ -41,7 +23,7 @@ def of_all_functions(
     values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, n - 1), overwrite_a=True)
     del matrix
     coefficients, missed = _through(functions(data.rows[counted]), vectors / root[:, None])
-    return (sign * values, coefficients, data.rank) if missed <= MISSED else None
+    return Combination(values, coefficients) if missed <= MISSED else None
 
 
 def _through(

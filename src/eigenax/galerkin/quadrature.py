@@ -11,9 +11,7 @@ from scipy.special import ndtr
 
 from eigenax.core.batch import Points
 from eigenax.core.precision import counting_in
-from eigenax.sources.base import Source
-from eigenax.sources.distribution import Distribution
-from eigenax.sources.mixture import Component
+from eigenax.sources.base import Component, Source
 
 CANDIDATES, NOTHING = 128, 1e-40
 """Lattices that are tried, and the share of the largest weight below which weights are zero."""
@@ -26,17 +24,15 @@ class Quadrature(NamedTuple):
     weights: Float[np.ndarray, " p"]
 
 
-def some_points(
-    source: Source, rows: Float[np.ndarray, "rows d"] | None, seed: int, repeat: int, size: int
-) -> Quadrature:
+def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature:
     """Points to find or to measure functions on; other repeats give others."""
+    rows, density = source.rows, source.density
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 8), repeat)
     if rows is not None:
         order = np.random.default_rng(seed).permutation(len(rows))
         kept = np.roll(order, -repeat * size)[: min(size, len(rows))]
         return Quadrature(rows[kept], np.full(len(kept), 1 / len(kept)))
-    density = source.density if isinstance(source, Distribution) else source
-    if isinstance(density, Component):
+    if density is not None:
         return _crowded(density, size, np.random.default_rng([seed, 8, repeat]))
     with counting_in("float64"):
         batch = source.spread(key, size)

@@ -103,10 +103,15 @@ class Moments(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The rows of all episodes, one after the other, and which of them are followed by the next."""
+    """The rows of all episodes, one after the other, and which of them are followed by the next.
+
+    A row counts once for each pair that it is in, half as first and half as second, as it does for `Slowness`.
+    """
 
     rows: Float[np.ndarray, "time d"]
     follows: Bool[np.ndarray, " time"]
+    weights: Float[np.ndarray, " time"]
+    """In how many pairs each row is, halved, over the number of pairs: they add up to one."""
     distinct: int
     """How many rows differ, unless rows hardly ever repeat."""
 
@@ -116,33 +121,42 @@ class Series(NamedTuple):
         rows = np.concatenate(episodes)
         follows = np.ones(len(rows), bool)
         follows[np.cumsum([len(one) for one in episodes]) - 1] = False
+        weights = (follows.astype(float) + np.roll(follows, 1)) / (2 * max(follows.sum(), 1))
         some = rows[:LOOKED_THROUGH]
         repeat = len(np.unique(some, axis=0)) < len(some)
-        return cls(rows, follows, len(np.unique(rows, axis=0)) if repeat else len(rows))
+        return cls(rows, follows, weights, len(np.unique(rows, axis=0)) if repeat else len(rows))
 
-    def pieces(self) -> Iterator[tuple[Float[np.ndarray, "p d"], Bool[np.ndarray, " q"]]]:
-        """A few rows at a time and which of them are followed; after them one more, if there is one, to follow."""
+    def pieces(self) -> "Iterator[SeriesPiece]":
+        """A few rows at a time; after them one more, if there is one, to follow."""
         for start in range(0, len(self.rows), PIECE):
-            yield self.rows[start : start + PIECE + 1], self.follows[start : start + PIECE]
+            here = slice(start, start + PIECE)
+            yield SeriesPiece(self.rows[start : start + PIECE + 1], self.follows[here], self.weights[here])
 
 
-def _changes(u: Float[np.ndarray, "p f"], follows: Bool[np.ndarray, " q"]) -> Float[np.ndarray, "r f"]:
-    """From each row that is followed to the next."""
-    return np.diff(u, axis=0)[follows[: len(u) - 1]]
+class SeriesPiece(NamedTuple):
+    """Some rows and one more, which of them are followed, and their weights."""
+
+    rows: Float[np.ndarray, "p d"]
+    follows: Bool[np.ndarray, " q"]
+    weights: Float[np.ndarray, " q"]
+
+    def changes(self, u: Float[np.ndarray, "p f"]) -> Float[np.ndarray, "r f"]:
+        """Of functions, from each row that is followed to the next."""
+        return np.diff(u, axis=0)[self.follows[: len(u) - 1]]
 
 
 def moments_of(waves: RandomWaves, series: Series) -> Moments:
     """The mean and covariance of waves, and of their changes from row to row."""
     count = len(waves.phases)
-    total, sigma, pi, points, pairs = np.zeros(count), np.zeros((count, count)), np.zeros((count, count)), 0, 0
-    for rows, follows in series.pieces():
-        u = waves(rows)
-        u, change = u[: len(follows)], _changes(u, follows)
-        total, sigma, pi = total + u.sum(0), sigma + u.T @ u, pi + change.T @ change
-        points, pairs = points + len(u), pairs + len(change)
-    mean = total / points
+    mean, sigma, pi = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
+    # Away from values that are near the mean: rounding would decide the variance of what hardly varies.
+    near = waves(series.rows[:PIECE]).mean(0)
+    for piece in series.pieces():
+        u, roots = waves(piece.rows) - near, np.sqrt(piece.weights)
+        change, u = piece.changes(u), roots[:, None] * u[: len(roots)]
+        mean, sigma, pi = mean + roots @ u, sigma + u.T @ u, pi + change.T @ change
     rank = min(count, series.distinct - 1)
-    return Moments(mean, sigma / points - np.outer(mean, mean), pi / max(pairs, 1), rank)
+    return Moments(mean + near, sigma - np.outer(mean, mean), pi / max(series.follows.sum(), 1), rank)
 
 
 class Whitened(NamedTuple):
@@ -192,9 +206,11 @@ class Whitened(NamedTuple):
 
 def slowness(waves: RandomWaves, series: Series, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:
     """E[(Δy)²] / Var[y] of combinations of waves."""
-    y, changes = [], []
-    for rows, follows in series.pieces():
-        values = waves(rows) @ coefficients
-        y.append(values[: len(follows)])
-        changes.append(_changes(values, follows))
-    return (np.concatenate(changes) ** 2).mean(0) / np.concatenate(y).var(0).clip(np.finfo(float).tiny)
+    values, changes = [], []
+    for piece in series.pieces():
+        y = waves(piece.rows) @ coefficients
+        values.append(y[: len(piece.weights)])
+        changes.append(piece.changes(y))
+    y = np.concatenate(values)
+    variance = series.weights @ (y - series.weights @ y) ** 2
+    return (np.concatenate(changes) ** 2).mean(0) / variance.clip(np.finfo(float).tiny)

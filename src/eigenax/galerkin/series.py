@@ -1,13 +1,15 @@
-"""Slow features of rows of numbers without training: the slowest combinations of random waves."""
+"""Series of rows of numbers: the slowest combinations of random waves of them."""
 
 import itertools
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
+from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.random_waves import (
     Episodes,
     RandomWaves,
@@ -18,8 +20,10 @@ from eigenax.galerkin.random_waves import (
     signs_of,
     slowness,
 )
-from eigenax.modes import Modes
-from eigenax.training.progress import progress_track
+from eigenax.galerkin.sizes import Sizes
+from eigenax.measurement import Solution
+from eigenax.networks.base import OnInputs
+from eigenax.problem import Problem
 
 COUNTS, SPEEDS = (256, 1024), (0.25, 0.5, 1.0, 2.0)
 """How many waves, and how fast they change over a standard deviation of the inputs; held-out time chooses."""
@@ -34,68 +38,107 @@ LOOKED_AT, GROUPS = 50_000, 16
 """Rows that the choice is made on, and groups whose scatter is the standard error."""
 
 
-def slow_waves(episodes: Episodes, n: int, seed: int = 0, progress: bool = False) -> Modes:
-    """The n slowest combinations of random waves of the rows of one or more series, without the constant.
+class Fold(NamedTuple):
+    """Rows to look for features in, and rows to measure them on."""
 
-    Linear slow feature analysis of sines of random combinations of the columns, in float64. How many waves, how fast,
-    and what large coefficients cost is what gives the slowest features on the last and on the first third of each
-    episode, when found on the rest (of the first `LOOKED_AT` rows or so, if there are more); then all rows are used.
+    seen: Series
+    held_out: Series
 
-    >>> t = np.arange(2000)
-    >>> modes = slow_waves([np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)], n=1)
-    >>> float(modes.eigenvalues[0]) < 1e-3
-    True
+
+class OnSeries(Discretisation):
+    """Slow feature analysis of sines of random combinations of the columns, in float64.
+
+    How many waves, how fast, and what large coefficients cost is what gives the slowest features on the last and on the
+    first third of each episode, when found on the rest (of the first `LOOKED_AT` rows or so, if there are more); then
+    all rows are used. The constant comes first.
     """
-    episodes = [np.asarray(rows, np.float64) for rows in episodes]
-    if all((rows == episodes[0][0]).all() for rows in episodes):
-        raise ValueError("every row of the series is the same: nothing in it is slow or fast")
-    waves, ridges = _chosen(episodes, n, seed, progress)
-    series = Series.of(episodes)
-    moments = moments_of(waves, series)
-    coefficients = Whitened.of(moments, n).one_by_one(ridges, n)
-    values = np.diag(coefficients.T @ moments.pi @ coefficients)
-    order = np.argsort(values)
-    values, coefficients = values[order], coefficients[:, order]
-    function = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
-    errors, residuals = _errors(waves, series, function, values)
-    signs = signs_of(waves.combined(rows, function) for rows, _ in series.pieces())
-    return Modes(
-        waves.network(), function * signs, values, errors, residuals, (episodes[0].shape[1],), "smallest", 0, seed,
-        "float64", None, "nothing is trained",
-    )  # fmt: skip
 
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        episodes, factor = problem.source.episodes, problem.operator.differences
+        assert episodes is not None, "asked for before"
+        assert factor is not None, "asked for before"
+        if all((rows == episodes[0][0]).all() for rows in episodes):
+            raise ValueError("every row of the series is the same: nothing in it is slow or fast")
+        self.all_episodes, self.factor, self.n = episodes, factor, problem.n - 1
+        if self.n == 0:
+            raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+        self.episodes = _first_rows(episodes, LOOKED_AT)
+        self.folds = _folds(self.episodes)
+        counts = self._counts(sizes)
+        self.choices = list(itertools.product(counts, SPEEDS)) if self.folds else [(counts[0], SPEEDS[1])]
+        if not self.folds:
+            warnings.warn(
+                f"no part of {sum(map(len, episodes))} rows in {len(episodes)} episodes is long enough, and changes, "
+                "to check features on: what is found may be chance",
+                stacklevel=2,
+            )
+        self.problem, self.count = problem, len(self.choices)
 
-def _chosen(episodes: Episodes, n: int, seed: int, progress: bool) -> tuple[RandomWaves, list[float]]:
-    """The waves and ridges whose features are slowest on a part of each episode which they were not found on."""
-    looked_at = _first_rows(episodes, LOOKED_AT)
-    rows, distinct = sum(map(len, looked_at)), Series.of(looked_at).distinct
-    most = max(n + 1, min(int((1 - HELD_OUT) * rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * distinct))
-    counts = sorted({min(max(count, 4 * n), most) for count in COUNTS})
-    candidates = [random_waves(looked_at, count, speed, seed) for count, speed in itertools.product(counts, SPEEDS)]
-    folds = _folds(looked_at)
-    if not folds:
-        count = sum(map(len, episodes))
-        warnings.warn(
-            f"no part of {count} rows in {len(episodes)} episodes is long enough, and changes, to check features on: "
-            "what is found may be chance",
-            stacklevel=2,
-        )
-        return random_waves(looked_at, counts[0], SPEEDS[1], seed), [UNCHOSEN]
-    best, choice, too_few = np.inf, None, None
-    for waves in progress_track(candidates, "choosing waves", show=progress):
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences between successive rows, from the slowest on."""
+        p = problem
+        known = (p.operator.differences or 0) * p.sign > 0 and p.source.episodes is not None
+        return None if known else "Slowness or GraphLaplacian on Clips of rows of numbers, from the smallest on"
+
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """How many functions the rows can tell apart is found with the moments."""
+        problem.look(1)
+
+    def _counts(self, sizes: Sizes) -> list[int]:
+        rows, distinct = sum(map(len, self.episodes)), Series.of(self.episodes).distinct
+        most = max(self.n + 1, min(int((1 - HELD_OUT) * rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * distinct))
+        counts = sizes.counts(self.n, *COUNTS)
+        return sorted({min(count, most) for count in (counts[0], counts[-1])})
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """Slowness on what is held out, with the best of one ridge for all features."""
+        waves = random_waves(self.episodes, *self.choices[number], self.problem.seed)
+        told = {"waves": self.choices[number][0], "speed": self.choices[number][1]}
+        if not self.folds:
+            return Trial(number, (waves, []), 0.0, told)
         try:
-            tried = [_Tried(waves, Whitened.of(moments_of(waves, seen), n), held_out) for seen, held_out in folds]
+            tried = self._tried(waves)
         except SingularMomentsError as error:  # faster waves differ in more ways
-            too_few = error
-            continue
+            return Trial(number, (waves, []), np.inf, told, failed=error)
         # Logarithms: a feature ten times slower than the next one matters as much.
-        scores = np.sum([np.log(fold.with_one_ridge(n)) for fold in tried], axis=(0, 2))
-        if choice is None or scores.min() < best:
-            best, choice = scores.min(), tried
-    if choice is None:
-        assert too_few is not None, "there is at least one candidate"
-        raise too_few
-    return choice[0].waves, _chosen_ridges(choice, n)
+        held_out = np.mean([np.log(fold.with_one_ridge(self.n)) for fold in tried], axis=0)
+        best = held_out[held_out.sum(1).argmin()]
+        told = {"eigenvalues": [0.0, *(self.factor * np.exp(best)).tolist()]} | told
+        return Trial(number, (waves, tried), float(best.sum()), told)
+
+    def _tried(self, waves: RandomWaves) -> "list[_Tried]":
+        return [_Tried(waves, Whitened.of(moments_of(waves, seen), self.n), held_out) for seen, held_out in self.folds]
+
+    def solution(self, trial: Trial) -> Solution:
+        """Of all rows, with a ridge for each of the first features that held-out time chooses."""
+        (waves, tried), series = trial.basis, Series.of(self.all_episodes)
+        ridges = _chosen_ridges(tried, self.n) if tried else [UNCHOSEN]
+        moments = moments_of(waves, series)
+        coefficients = Whitened.of(moments, self.n).one_by_one(ridges, self.n)
+        values = np.diag(coefficients.T @ moments.pi @ coefficients)
+        order = np.argsort(values)
+        values, coefficients = values[order], coefficients[:, order]
+        features = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
+        scatter, residuals = _errors(waves, series, features, values)
+        # Residuals do not know that a function may follow the noise of the very rows that it was found on.
+        distance = np.fmax(distance_to_exact(values, residuals), _fall_short(tried, ridges, values))
+        constant = np.eye(len(features))[:, -1:]
+        scatter, distance, residuals = (
+            np.concatenate([[0.0], abs(self.factor) * part]) for part in (scatter, distance, residuals)
+        )
+        values, coefficients = np.concatenate([[0.0], self.factor * values]), np.concatenate([constant, features], 1)
+        return Solution(values, coefficients, scatter, distance, residuals)
+
+    def network(self, trial: Trial) -> OnInputs:
+        """The waves and a constant."""
+        return trial.basis[0].network()
+
+    def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
+        """From all rows."""
+        pieces = Series.of(self.all_episodes).pieces()
+        return signs_of(trial.basis[0].combined(piece.rows, solution.coefficients) for piece in pieces)
 
 
 def _first_rows(episodes: Episodes, count: int) -> Episodes:
@@ -104,7 +147,7 @@ def _first_rows(episodes: Episodes, count: int) -> Episodes:
     return [rows[: count - begin] for rows, begin in zip(episodes, begins, strict=False) if begin < count]
 
 
-def _folds(episodes: Episodes) -> "list[tuple[Series, Series]]":
+def _folds(episodes: Episodes) -> list[Fold]:
     """What to look for features in, and what to measure them on: the end of each episode, then its beginning.
 
     One alone would let through a function that is slow by chance, as where rows have been only once. Episodes that are
@@ -121,7 +164,7 @@ def _folds(episodes: Episodes) -> "list[tuple[Series, Series]]":
         if some < LEAST_HELD_OUT:
             return []
         last, first = (episodes[:-some], episodes[-some:]), (episodes[some:], episodes[:some])
-    folds = [(Series.of(seen), Series.of(held_out)) for seen, held_out in (last, first)]
+    folds = [Fold(Series.of(seen), Series.of(held_out)) for seen, held_out in (last, first)]
     return [fold for fold in folds if all((part.rows != part.rows[0]).any() for part in fold)]
 
 
@@ -153,12 +196,19 @@ def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
     return ridges
 
 
+def _fall_short(folds: list[_Tried], ridges: list[float], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """How far values are from those, on held-out time, of features found on the rest; unknown without any."""
+    n = len(values)
+    elsewhere = [np.sort(slowness(one.waves, one.held_out, one.whitened.one_by_one(ridges, n))) for one in folds]
+    return np.abs(np.mean(elsewhere, axis=0) - values) if folds else np.full(n, np.nan)
+
+
 def _errors(
     waves: RandomWaves, series: Series, function: Float[np.ndarray, "f n"], values: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Standard errors from the scatter between stretches of time, and residual norms as `Slowness.twice` has them."""
     influence, products = [], []
-    for rows, follows in series.pieces():
+    for rows, follows, _ in series.pieces():
         v, follows = waves.combined(rows, function), follows[: len(rows) - 1]
         change = np.diff(v, axis=0)
         influence.append((change**2 - values * (v[1:] ** 2 + v[:-1] ** 2) / 2)[follows])

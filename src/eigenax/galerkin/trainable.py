@@ -1,14 +1,39 @@
-"""A network to train on a box: inputs, decay and boundary values from where walkers found the ground state."""
+"""A network to train, and points to train it on, for those who give none."""
 
+import dataclasses
+
+import jax
 from jaxtyping import PRNGKeyArray
 
-from eigenax.galerkin.cloud import Cloud, cusps_around, decay_around
+from eigenax.domains.box import Box
+from eigenax.galerkin.cloud import Cloud, cusps_around, decay_around, flat_box, source_around
+from eigenax.galerkin.place import first_cloud
 from eigenax.networks.base import Bounded, Network, OnInputs
 from eigenax.networks.boundary import walls_of
+from eigenax.networks.default import default_network
 from eigenax.networks.features import Falling, Whitened
 from eigenax.networks.mlp import MLP, Separate
 from eigenax.networks.waves import Cusps
-from eigenax.sources.box import Box
+from eigenax.problem import Problem
+
+
+def network_key(seed: int) -> jax.Array:
+    """The key that a seed's network is made with."""
+    return jax.random.fold_in(jax.random.key(seed), 0)
+
+
+def default_parts(problem: Problem, separate: bool = False) -> Problem:
+    """The problem with a network; on a box, one made for where diffusion finds the states, and points drawn there."""
+    p, key = problem, network_key(problem.seed)
+    box = None if p.domain is None else flat_box(p.domain)
+    if box is None or not p.operator.wants_boundary:
+        return dataclasses.replace(p, network=default_network(p.operator, p.source, p.n, p.which, key, separate))
+    cloud, singularities = first_cloud(p), p.operator.singularities()
+    network = network_around(cloud, box, singularities, p.n, key, separate)
+    around = source_around(cloud, p.source, singularities)
+    # A sampler of the user's own draws where it likes.
+    sampler = around if p.sampler is p.source else p.sampler
+    return dataclasses.replace(p, network=network, sampler=sampler)
 
 
 def network_around(

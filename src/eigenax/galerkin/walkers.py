@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
-from eigenax.core.lattice import drawn_in_proportion
+from eigenax.core.lattice import drawn_in_proportion, shifted_lattice
+from eigenax.domains.box import Box
 from eigenax.operators.base import Operator
-from eigenax.sources.box import Box
 
 STEPS, LAST_STEPS = 400, 40
 """How often walkers move to become the ground state, and further to tell how many descend from each."""
@@ -19,6 +19,10 @@ FIRST_STEP, LAST_STEP = 1.0, 0.1
 LOWEST = 0.02
 """The share of walkers whose potential counts as no lower than the others': one close to a nucleus would replace
 them all."""
+
+
+LOOKED_AT = 256
+"""Points that tell whether there is a diffusion."""
 
 
 class Motion(NamedTuple):
@@ -38,7 +42,6 @@ def walk(
     is needed, in any number of dimensions. They then have the density of v, and how many descend from each of them
     after some more steps is its v, too.
     """
-    for_start, *for_steps = jax.random.split(key, 3)
     here = jnp.arange(walkers)
 
     def move(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
@@ -54,19 +57,40 @@ def walk(
         return (_at_edges(box, moved, x[chosen]), ancestors[chosen]), None
 
     @jax.jit
-    def all_steps(x: Array) -> tuple[Array, Array]:
+    def all_steps(key: PRNGKeyArray) -> tuple[Array, Array]:
+        for_start, *for_steps = jax.random.split(key, 3)
+        x = box.place(shifted_lattice(for_start, walkers, box.numbers))
         coarse_to_fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
         (x, _), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[0], STEPS), coarse_to_fine))
         fine = jnp.full(LAST_STEPS, LAST_STEP)
         (_, ancestors), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[1], LAST_STEPS), fine))
         return x, jnp.bincount(ancestors, length=walkers)
 
-    points, descendants = all_steps(box.spread(for_start, walkers).x)
+    points, descendants = all_steps(key)
     return np.asarray(points, np.float64), np.asarray(descendants, np.float64)
+
+
+def can_walk(operator: Operator, box: Box) -> bool:
+    """Whether an operator can be read as −D ∇² + V with D > 0: plates and drifts cannot, nor what has no K u."""
+    if operator.weak or operator.complex:
+        return False
+
+    @jax.jit
+    def look(key: PRNGKeyArray) -> Array:
+        x = box.place(shifted_lattice(key, LOOKED_AT, box.numbers))
+        potential, diffusion = _read(operator, x)
+        return jnp.isfinite(potential).all() & (diffusion > 0).all() & jnp.isfinite(diffusion).all()
+
+    return bool(look(jax.random.key(0)))
 
 
 def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
     """V is K applied to the constant function, D what is left of K applied to half the square of a coordinate."""
+    potential, diffusion = _read(operator, x)
+    return Motion(potential, jnp.maximum(diffusion, jnp.finfo(x.dtype).tiny))
+
+
+def _read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
 
     def probe(y: Array) -> Array:
         return jnp.concatenate([jnp.ones(1, y.dtype), y**2 / 2])
@@ -75,7 +99,7 @@ def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
     ku = operator.apply(probe, Points(x, jnp.ones(len(x), x.dtype)), u)
     potential = ku[:, 0]
     diffusion = jnp.mean(potential[:, None] * u[:, 1:] - ku[:, 1:], 0)
-    return Motion(potential, jnp.maximum(diffusion, jnp.finfo(x.dtype).tiny))
+    return Motion(potential, diffusion)
 
 
 def _at_edges(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -> Float[Array, "b d"]:

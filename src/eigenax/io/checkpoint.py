@@ -15,9 +15,12 @@ import numpy as np
 from eigenax.errors import RunError
 from eigenax.io.files import make_folder, pack_tensors, read_tensors, write_atomically
 
-FORMAT = "eigenax-checkpoint-1"
+FORMAT = "eigenax-checkpoint-2"
 KEPT = 3
-Tree = TypeVar("Tree")
+NUMBERS = (bool, int, float)
+State = TypeVar("State")
+Load = Callable[[Any], Any]
+"""Takes a tree of arrays of the right shapes to one of those that were saved."""
 
 
 def save_checkpoint(folder: Path, step: int, state: Any, about: dict[str, Any]) -> Path:
@@ -39,27 +42,36 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(found, key=_step)
 
 
-def load_checkpoint(path: Path, like: Tree, accept: Callable[[dict[str, Any]], None]) -> tuple[Tree, dict[str, Any]]:
-    """The state in a file, in the structure of `like`, and what was saved about it, which `accept` may refuse."""
+def load_checkpoint(
+    path: Path, build: Callable[[Any, Load], State], accept: Callable[[dict[str, Any]], None]
+) -> tuple[State, dict[str, Any]]:
+    """The state in a file and what was saved about it, which `accept` may refuse.
+
+    `build` makes the state from what was saved about it and a function that takes a tree of arrays to the same tree of
+    those in the file.
+    """
     arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
         raise RunError(f"{path.name} is not an eigenax checkpoint")
     if metadata.get("crc") != _checksum(arrays):
         raise RunError(f"{path.name} is damaged (its checksum does not match)")
     accept(metadata["about"])
-    expected = _named(like)
-    if {k: (a.shape, str(a.dtype)) for k, a in arrays.items()} != {
-        k: (a.shape, str(a.dtype)) for k, a in expected.items()
-    }:
-        raise RunError(f"{path.name} belongs to a run with another network or solver")
-    dynamic, static = eqx.partition(like, eqx.is_array)
-    saved = jax.tree.unflatten(jax.tree.structure(dynamic), [jnp.asarray(arrays[name]) for name in expected])
-    return eqx.combine(saved, static), metadata["about"]
+
+    def load(like: Any) -> Any:
+        expected = _named(like)
+        if _shapes(arrays) != _shapes(expected):
+            raise RunError(f"{path.name} belongs to a run with another network or solver")
+        dynamic, static = eqx.partition(like, _is_kept)
+        leaves, structure = jax.tree.flatten(dynamic)
+        saved = [_as(leaf, arrays[name]) for name, leaf in zip(expected, leaves, strict=True)]
+        return eqx.combine(jax.tree.unflatten(structure, saved), static)
+
+    return build(metadata["about"], load), metadata["about"]
 
 
 def load_newest(
-    folder: Path, like: Tree, accept: Callable[[dict[str, Any]], None] = lambda about: None
-) -> tuple[Tree, dict[str, Any]] | None:
+    folder: Path, build: Callable[[Any, Load], State], accept: Callable[[dict[str, Any]], None] = lambda about: None
+) -> tuple[State, dict[str, Any]] | None:
     """The newest checkpoint that is whole and of this run, or None where there are no checkpoints at all.
 
     Warns of each that is refused, by name. If there are some and none will do, that is an error.
@@ -67,7 +79,7 @@ def load_newest(
     refused = []
     for path in reversed(checkpoints(folder)):
         try:
-            found = load_checkpoint(path, like, accept)
+            found = load_checkpoint(path, build, accept)
         except RunError as error:
             refused.append(str(error))
             continue
@@ -87,9 +99,21 @@ def _step(path: Path) -> int:
 
 
 def _named(state: Any) -> dict[str, Any]:
-    """Arrays by name; a network may hold other things (an activation function), which its maker brings again."""
-    leaves = jax.tree_util.tree_flatten_with_path(eqx.filter(state, eqx.is_array))[0]
+    """Arrays and numbers by name; a network may hold other things (an activation function), which its maker brings
+    again."""
+    leaves = jax.tree_util.tree_flatten_with_path(eqx.filter(state, _is_kept))[0]
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+
+
+def _shapes(arrays: dict[str, Any]) -> dict[str, tuple[tuple[int, ...], str]]:
+    return {name: (np.shape(leaf), str(np.asarray(leaf).dtype)) for name, leaf in arrays.items()}
+
+
+def _as(leaf: Any, saved: np.ndarray) -> Any:
+    """What was saved, of the kind that it was."""
+    if isinstance(leaf, NUMBERS):
+        return type(leaf)(saved.item())
+    return saved if isinstance(leaf, np.ndarray) else jnp.asarray(saved)
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> int:
@@ -97,3 +121,7 @@ def _checksum(arrays: dict[str, np.ndarray]) -> int:
     for name in sorted(arrays):
         total = zlib.crc32(np.ascontiguousarray(arrays[name]).tobytes(), zlib.crc32(name.encode(), total))
     return total
+
+
+def _is_kept(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, *NUMBERS))

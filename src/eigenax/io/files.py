@@ -84,7 +84,10 @@ def pack_tensors(arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> byt
     """
     # The format knows no order of axes in memory but the usual one.
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    return save(arrays, {"eigenax": json.dumps(metadata)})
+    in_parts = [name for name, array in arrays.items() if array.dtype == np.complex128]
+    for name in in_parts:  # which it does not know either
+        arrays[name] = np.stack([np.real(arrays[name]), np.imag(arrays[name])], -1)
+    return save(arrays, {"eigenax": json.dumps(metadata | ({"complex": in_parts} if in_parts else {}))})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -92,9 +95,12 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
-            return arrays, json.loads((file.metadata() or {}).get("eigenax", "{}"))
+            metadata = json.loads((file.metadata() or {}).get("eigenax", "{}"))
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"{path.name} is damaged ({error})") from error
+    for name in metadata.pop("complex", []):
+        arrays[name] = arrays[name][..., 0] + 1j * arrays[name][..., 1]
+    return arrays, metadata
 
 
 def check_format(path: Path, found: str | None, wanted: str, holds: str) -> None:

@@ -1,13 +1,14 @@
 """The names that saved files give to classes, and where each class lives now."""
 
 from importlib import import_module
+from typing import Any
 
 # The names are in files that people keep: a class may move, which changes its line here, but keeps its name for ever.
 HOMES = {
     "Adaptive": "eigenax.sources.adaptive",
     "Arrays": "eigenax.sources.arrays",
     "Bounded": "eigenax.networks.base",
-    "Box": "eigenax.sources.box",
+    "Box": "eigenax.domains.box",
     "BoxFactor": "eigenax.networks.boundary",
     "Cells": "eigenax.galerkin.embedding",
     "Clips": "eigenax.sources.clips",
@@ -16,7 +17,7 @@ HOMES = {
     "CuspInputs": "eigenax.networks.features",
     "Cusps": "eigenax.networks.waves",
     "Discs": "eigenax.datasets.bouncing_balls",
-    "Distribution": "eigenax.sources.distribution",
+    "Distribution": "eigenax.sources.uniform",
     "Edges": "eigenax.networks.boundary",
     "ExponentialEnvelopes": "eigenax.networks.waves",
     "Falling": "eigenax.networks.features",
@@ -35,11 +36,13 @@ HOMES = {
     "ScaledPixels": "eigenax.networks.features",
     "Scales": "eigenax.sources.densities",
     "Separate": "eigenax.networks.mlp",
-    "SphereEmbedding": "eigenax.sources.surface",
+    "SphereEmbedding": "eigenax.domains.surface",
     "Steps": "eigenax.sources.steps",
-    "Surface": "eigenax.sources.surface",
-    "TorusEmbedding": "eigenax.sources.surface",
+    "StopReason": "eigenax.stop_reason",
+    "Surface": "eigenax.domains.surface",
+    "TorusEmbedding": "eigenax.domains.surface",
     "Transitions": "eigenax.sources.transitions",
+    "Uniform": "eigenax.sources.uniform",
     "Walls": "eigenax.networks.boundary",
     "Waves": "eigenax.networks.waves",
     "Whitened": "eigenax.networks.features",
@@ -47,7 +50,7 @@ HOMES = {
 }
 
 
-def find_class(name: str) -> type:
+def find_class(name: str) -> Any:
     """The class of a name; only the module where it lives is imported."""
     if name not in HOMES:
         raise TypeError(f"{name} is not an eigenax class that files can hold")

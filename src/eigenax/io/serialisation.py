@@ -1,6 +1,7 @@
 """Modules to arrays and plain data and back, without pickle: only classes of the registry are ever built."""
 
 import dataclasses
+import enum
 from typing import Any
 
 import equinox as eqx
@@ -25,6 +26,8 @@ def encode(value: Any, arrays: dict[str, np.ndarray], name: str = "") -> Any:
         return {"class": known_as, "fields": fields}
     if isinstance(value, tuple | list):
         return {"tuple": [encode(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]}
+    if isinstance(value, enum.Enum):
+        return {"enum": name_of(type(value)), "member": value.name}
     if value is None or isinstance(value, str | int | float | bool):
         return {"value": value}
     raise TypeError(f"{name} holds {type(value).__name__}, which cannot be saved")
@@ -38,6 +41,8 @@ def decode(data: Any, arrays: dict[str, np.ndarray]) -> Any:
         return tuple(decode(item, arrays) for item in data["tuple"])
     if "value" in data:
         return data["value"]
+    if "enum" in data:
+        return find_class(data["enum"])[data["member"]]
     module = object.__new__(find_class(data["class"]))
     for field, value in data["fields"].items():
         object.__setattr__(module, field, decode(value, arrays))

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.sources.base import Source
-from eigenax.sources.box import Boundary, Box
-from eigenax.sources.mixture import box_of
-from eigenax.sources.surface import Surface
+from eigenax.domains.base import Domain
+from eigenax.domains.box import Boundary, Box
 
 
 class BoxFactor(eqx.Module):
@@ -150,16 +148,11 @@ def _chord(away: Float[Array, ""], half: float) -> Float[Array, ""]:
     return (2 * half / jnp.pi * jnp.sin(jnp.pi * away / (2 * half))) ** 2
 
 
-def coordinates_of(domain: Source) -> Callable[[Array], Array]:
+def coordinates_of(domain: Domain) -> Callable[[Array], Array]:
     """Coordinates in which functions on a domain are smooth and obey its boundary."""
-    if isinstance(domain, Surface):
-        return domain.embedding
-    box = box_of(domain)
-    assert box is not None, "a domain is a box or a surface"
-    return Edges(box)
+    return Edges(domain.box) if domain.embedding is None else domain.embedding
 
 
-def walls_of(domain: Source) -> Walls | None:
+def walls_of(domain: Domain) -> Walls | None:
     """The factor that makes functions zero where they must be."""
-    box = box_of(domain)
-    return Walls(box) if box is not None and "zero" in box.boundary else None
+    return Walls(domain.box) if "zero" in domain.faces else None

@@ -10,7 +10,6 @@ from eigenax.networks.features import ScaledInputs, ScaledPixels
 from eigenax.networks.mlp import MLP, Separate
 from eigenax.operators.base import Operator
 from eigenax.sources.base import Source
-from eigenax.sources.surface import Surface, is_place
 
 
 def default_network(
@@ -48,7 +47,7 @@ def _images(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
 
 def _perceptron(source: Source, outputs: int, key: PRNGKeyArray, separate: bool) -> Network:
     """Of the point, or on a surface of its place in space, in units of what the source draws."""
-    place, embedding = is_place(source), source.embedding if isinstance(source, Surface) else None
+    place, embedding = source.domain is not None, source.domain and source.domain.embedding
     batch = source.spread(jax.random.key(0), 1024)
     values = np.asarray(batch.x if embedding is None else jax.vmap(embedding)(batch.x), np.float64)
     # n modes of a place have about n^(1/d) zeros along each axis, and the network should begin as lively as that.

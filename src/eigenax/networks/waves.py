@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from eigenax.domains.box import Box
 from eigenax.networks.base import Network
 from eigenax.networks.boundary import Offset
-from eigenax.sources.box import Box
 
 CUSP_SCALES = 3.0
 """Each scale of the inputs around a singularity is so many times the one before."""

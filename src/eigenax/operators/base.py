@@ -3,16 +3,16 @@
 import math
 import numbers
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from eigenax.core.batch import Batch, Function, Pairs, Points
+from eigenax.core.rayleigh import Moments, second_moment
 
 
 class Twice(NamedTuple):
@@ -30,31 +30,65 @@ class Operator(eqx.Module):
     """A symmetric linear operator K, known by what K u is at the points of a batch.
 
     Subclasses say whether they act on `Points` or on `Pairs`, and implement `apply`. K u is never
-    differentiated: the masked gradient needs only its values (see docs/mathematics.md).
+    differentiated: the masked gradient needs only its values (see docs/mathematics.md). What has no K u, but
+    ⟨u, K u⟩, is a `WeakOperator`.
     """
 
     acts_on: ClassVar[type[Points] | type[Pairs]] = Points
     wants_boundary: ClassVar[bool] = False
-    """Whether functions must obey the boundary of a box for the operator to be symmetric there."""
+    """Whether functions must obey the boundary of a box for the operator to be symmetric there. Such an operator takes
+    derivatives, and is local."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
     local: ClassVar[bool] = False
     """Whether K u at a point depends on u near that point alone, so that the points of a batch need not be
     independent."""
+    integral: ClassVar[bool] = False
+    """Whether K u(x) = E[k(x, x') u(x')] with a kernel k, which `between` has the values of."""
+    in_time: ClassVar[bool] = False
+    """Whether its pairs are successive points of a series."""
+    weak: ClassVar[bool] = False
+    """Whether it is known by `moments` alone."""
+    complex: ClassVar[bool] = False
+    """Whether K u of a real u is complex."""
     unbounded: ClassVar[int] = 0
     """−1 where eigenvalues have no lower bound, +1 where they have no upper one, 0 where neither is known."""
     differences: ClassVar[float | None] = None
     """The factor c where ⟨v, K v⟩ = c E[(v(x) − v(x'))²] over pairs, and nothing for other operators."""
     __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls.__dict__.get("wants_boundary") is True and "local" not in cls.__dict__:
+            cls.local = True
+
+    @property
+    def differential(self) -> bool:
+        """Whether K takes derivatives: it is local, and has no bound or needs functions that obey a boundary."""
+        return self.local and (self.wants_boundary or self.unbounded != 0)
+
     @abstractmethod
-    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """K u at the points of the batch, given the function and its values u there."""
+
+    def moments(self, function: Function, batch: Batch) -> Moments:
+        """Σ, Π and E[w (K u)* (K u)ᵀ] of functions on the points of a batch."""
+        u = jax.vmap(function)(batch.x)
+        ku = applied(self, function, batch, u)
+        return Moments(*(second_moment(a, b, batch.weights) for a, b in ((u, u), (u, ku), (ku, ku))))
+
+    def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
+        """The kernel k(x_i, y_j) of an integral operator at all pairs."""
+        raise TypeError(f"{type(self).__name__} has no kernel")
 
     def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
         """K u estimated twice. Where `apply` is exact at each point, as for local operators, both are the same."""
         ku = self.apply(function, batch, u)
         return Twice(ku, ku, batch.weights)
+
+    def for_shallow(self) -> "Operator":
+        """The same operator, computed as is quickest for functions that are many and shallow."""
+        return self
 
     def terms(self) -> "tuple[tuple[float, Operator], ...]":
         """Factors and operators that add up to this one."""
@@ -94,6 +128,20 @@ class Operator(eqx.Module):
         return self * -1.0
 
 
+class WeakOperator(Operator):
+    """An operator without K u, known by ⟨u_i, K u_j⟩ = Π, such as ∫ ∇u·∇u: it implements `moments`, with no squares."""
+
+    weak: ClassVar[bool] = True
+
+    @abstractmethod
+    def moments(self, function: Function, batch: Batch) -> Moments:
+        """Σ and Π on the points of a batch, and None."""
+
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
+        """Refused."""
+        raise TypeError(f"{type(self).__name__} is a weak form, and has no K u")
+
+
 class LinearCombination(Operator):
     """Numbers times operators, added together; all must act on the same kind of sample."""
 
@@ -128,6 +176,26 @@ class LinearCombination(Operator):
         return all(operator.local for operator in self.operators)
 
     @property
+    def integral(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether all terms are."""
+        return all(operator.integral for operator in self.operators)
+
+    @property
+    def in_time(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether all terms' are."""
+        return all(operator.in_time for operator in self.operators)
+
+    @property
+    def weak(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether any term is."""
+        return any(operator.weak for operator in self.operators)
+
+    @property
+    def complex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether any term is."""
+        return any(operator.complex for operator in self.operators)
+
+    @property
     def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """As its unbounded terms are, where they agree."""
         sides = {int(np.sign(factor * operator.unbounded)) for factor, operator in self.terms()} - {0}
@@ -144,9 +212,22 @@ class LinearCombination(Operator):
         """Its terms."""
         return tuple(zip(self.factors, self.operators, strict=True))
 
-    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """The sum of the terms' factor times K u."""
         first, *rest = (factor * applied(operator, function, batch, u) for factor, operator in self.terms())
+        return sum(rest, start=first)
+
+    def moments(self, function: Function, batch: Batch) -> Moments:
+        """The terms' moments added up, where one of them has nothing else."""
+        if not self.weak:
+            return super().moments(function, batch)
+        each = [operator.moments(function, batch) for operator in self.operators]
+        pi = sum(factor * one.pi for factor, one in zip(self.factors, each, strict=True))
+        return Moments(each[0].sigma, jnp.asarray(pi), None)
+
+    def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
+        """The terms' kernels added up."""
+        first, *rest = (factor * operator.between(x, y) for factor, operator in self.terms())
         return sum(rest, start=first)
 
     def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
@@ -155,6 +236,10 @@ class LinearCombination(Operator):
         first = sum(f * t.first for f, t in zip(self.factors, each, strict=True))
         second = sum(f * t.second for f, t in zip(self.factors, each, strict=True))
         return Twice(jnp.asarray(first), jnp.asarray(second), jnp.stack([t.weights for t in each]).min(0))
+
+    def for_shallow(self) -> "Operator":
+        """Of the same terms."""
+        return LinearCombination(tuple((factor, operator.for_shallow()) for factor, operator in self.terms()))
 
     def singularities(self) -> tuple[tuple[float, ...], ...]:
         """Those of every term, each once."""
@@ -166,44 +251,10 @@ class LinearCombination(Operator):
             operator.check(batch)
 
 
-def applied(operator: Operator, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+def applied(operator: Operator, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
     """K u, refused by name if it does not have the shape of u."""
     ku = operator.apply(function, batch, u)
     if jnp.shape(ku) != u.shape:
         name, came = type(operator).__name__, jnp.shape(ku)
         raise ValueError(f"{name}.apply must return K u with the shape of u, {u.shape}; it returned {came}")
     return ku
-
-
-def traced(subject: str, how: str, function: Callable, *arguments: Float[Array, "..."]) -> Any:
-    """Shape and dtype of what a user's function returns, or one sentence where it does not work with JAX."""
-    try:
-        return jax.eval_shape(function, *arguments)
-    except TypeError as error:
-        raise ValueError(
-            f"{subject} cannot be called {how}; use jax.numpy instead of numpy or math, and jnp.where instead of if "
-            f"({str(error).splitlines()[0]})"
-        ) from error
-
-
-def check_reads(subject: str, what_is_there: str, function: Callable, *arguments: Float[Array, "..."]) -> None:
-    """Refuse a user's function that reads beyond its arguments; JAX itself would quietly take the last entry."""
-    try:
-        function(*(np.asarray(argument) for argument in arguments))
-    except IndexError as error:
-        raise ValueError(f"{subject} reads what {what_is_there} not: {error}") from error
-    except Exception:  # written for JAX arrays alone, which is fine
-        return
-
-
-def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
-    """Refuse a user's function of points that returns anything but one number."""
-    returned = traced(f"{name}: the function", f"with {len(points)} point(s) as JAX calls it", function, *points)
-    shape = getattr(returned, "shape", None)
-    if shape != () or jnp.issubdtype(returned.dtype, jnp.complexfloating):
-        came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
-        raise ValueError(
-            f"{name}: the function must return one real number, shape (), for a point of shape {points[0].shape}; "
-            f"it returned {came}. Sum or index its result"
-        )
-    check_reads(f"{name}: the function", f"a point of shape {points[0].shape} has", function, *points)

@@ -1,6 +1,7 @@
 """Integral operators with a symmetric kernel."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -8,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.operators.base import Operator, Twice, check_returns_number
+from eigenax.operators.base import Operator, Twice
 
 
 class Kernel(Operator):
@@ -23,6 +25,7 @@ class Kernel(Operator):
     """
 
     function: Callable[[Array, Array], Float[Array, ""]] = eqx.field(static=True)
+    integral: ClassVar[bool] = True
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The mean of k(x_i, x_j) u(x_j) over the other points j of the batch."""

@@ -1,37 +1,16 @@
 """The Laplace–Beltrami operator: the Laplacian of a curved surface, given by a parametrisation of it."""
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from eigenax.core.batch import Batch, Function
-from eigenax.operators.base import Operator, check_reads, traced
-
-Embedding = Callable[[Float[Array, " d"]], Float[Array, " m"]]
-"""Parameters of a point in, its place in space out."""
-LEAST_ANGLE = 16
-"""Tangents at an angle of less than this many units in the last place cannot be told from parallel ones."""
-
-
-class Frame(NamedTuple):
-    """d orthonormal tangents n_a = J e_a of a manifold at one point, J the derivative of its embedding.
-
-    J e_a · J e_b = δ_ab makes Σ_a e_a^i e_a^j the inverse metric g^ij.
-    """
-
-    directions: Float[Array, "d d"]
-    """The rows e_a, in parameters."""
-    tangents: Float[Array, "d m"]
-    """The rows n_a, in space."""
-    area: Float[Array, ""]
-    """√det g: area on the manifold for each unit of volume in parameters."""
-    angle: Float[Array, ""]
-    """The sine of the least angle of a derivative with those before it; zero where one vanishes."""
+from eigenax.domains.geometry import Embedding, check_callable, check_embedding, frame
+from eigenax.operators.base import Operator
 
 
 class LaplaceBeltrami(Operator):
@@ -56,11 +35,11 @@ class LaplaceBeltrami(Operator):
     def __check_init__(self):
         check_callable("LaplaceBeltrami(embedding)", self.embedding)
 
-    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """Δu at each point."""
         return jax.vmap(lambda q: self._at_point(function, q))(batch.x)
 
-    def _at_point(self, function: Function, q: Float[Array, " d"]) -> Float[Array, " k"]:
+    def _at_point(self, function: Function, q: Float[Array, " d"]) -> Inexact[Array, " k"]:
         """The second derivatives of u along d orthogonal geodesics, added up.
 
         A geodesic with velocity e has the acceleration −Γ(e, e), the parameters of what is tangential in −J'[e, e].
@@ -82,91 +61,12 @@ class LaplaceBeltrami(Operator):
         check_embedding("LaplaceBeltrami(embedding)", self.embedding, batch.x)
 
 
-def frame(embedding: Embedding, q: Float[Array, " d"]) -> Frame:
-    """Orthonormal tangents at q, by Gram and Schmidt: g itself would square the condition of J.
-
-    Sums instead of matrix products, which GPUs round more. A derivative that is zero or a combination of those before
-    it gives no direction: at a point of no area, such as a pole, all that matters is not to be NaN.
-
-    >>> frame(lambda q: jnp.stack([3 * q[0], 2 * q[1], q[0]]), jnp.zeros(2)).tangents
-    Array([[0.94868326, 0.        , 0.31622776],
-           [0.        , 1.        , 0.        ]], dtype=float32)
-    """
-    least = LEAST_ANGLE * jnp.finfo(q.dtype).eps
-    directions, tangents, lengths, angles = [], [], [], []
-    for e, derivative in zip(jnp.eye(q.size, dtype=q.dtype), jax.jacfwd(embedding)(q).T, strict=True):
-        n = derivative
-        for direction, tangent in zip(directions, tangents, strict=True):
-            along = jnp.sum(tangent * n)
-            e, n = e - along * direction, n - along * tangent
-        length, whole = jnp.sqrt(jnp.sum(n**2)), jnp.sqrt(jnp.sum(derivative**2))
-        independent = length > least * whole
-        scale = jnp.where(independent, 1 / jnp.where(independent, length, 1), 0)
-        directions.append(scale * e)
-        tangents.append(scale * n)
-        lengths.append(length)
-        # NaN goes on to whoever looks, here as in the area.
-        angles.append(jnp.where(whole == 0, 0, length / jnp.where(whole == 0, 1, whole)))
-    area, angle = jnp.prod(jnp.stack(lengths)), jnp.min(jnp.stack(angles))
-    return Frame(jnp.stack(directions), jnp.stack(tangents), area, angle)
-
-
 def _second_derivative(
     function: Callable[[Array], Array], q: Float[Array, " d"], velocity: Float[Array, " d"], turn: Float[Array, " d"]
-) -> Float[Array, " k"]:
+) -> Inexact[Array, " k"]:
     """The second derivative of a function along the curve q + t velocity + t²/2 turn, at t = 0."""
 
     def slope(y, v):
         return jax.jvp(function, (y,), (v,))[1]
 
     return jax.jvp(slope, (q, velocity), (velocity, turn))[1]
-
-
-def check_callable(name: str, embedding: Embedding) -> None:
-    """Refuse what is no function."""
-    if not callable(embedding):
-        raise TypeError(
-            f"{name} must be a JAX function from parameters (d,) to a point in space (m,); got "
-            f"{type(embedding).__name__}. A Surface has such a function as its .embedding"
-        )
-
-
-def check_embedding(name: str, embedding: Embedding, q: Float[Array, "b ..."]) -> None:
-    """Refuse a user's embedding that is no vector, not finite, or degenerate at samples q."""
-    if q.ndim != 2:
-        raise ValueError(f"{name}: a point must be a vector of parameters, shape (d,); got shape {q.shape[1:]}")
-    _check_vector(name, embedding, q[0])
-    values = np.asarray(jax.vmap(embedding)(q))
-    bad = ~np.isfinite(values).all(1)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(
-            f"{name}: the embedding returned {_show(values[i])} at q = {_show(q[i])}; it must be finite wherever the "
-            "source draws parameters"
-        )
-    angle = np.asarray(jax.jit(jax.vmap(lambda one: frame(embedding, one).angle))(q))
-    bad = ~(angle > LEAST_ANGLE * np.finfo(angle.dtype).eps)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise ValueError(
-            f"{name}: the derivatives of the embedding by its {q.shape[1]} parameters must be finite and linearly "
-            f"independent; at q = {_show(q[i])} they are not: {_show(jax.jacfwd(embedding)(q[i]).T)}. Drop parameters "
-            "that do not move the point, or keep such places out of the box"
-        )
-
-
-def _check_vector(name: str, embedding: Embedding, q: Float[Array, " d"]) -> None:
-    returned = traced(f"{name}: the embedding", f"as JAX calls it, with parameters of shape {q.shape}", embedding, q)
-    shape = getattr(returned, "shape", None)
-    real = shape is not None and jnp.issubdtype(returned.dtype, jnp.floating)
-    if shape is None or not real or len(shape) != 1 or shape[0] < q.size:
-        came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
-        raise ValueError(
-            f"{name}: the embedding must return one vector of at least {q.size} real numbers, the coordinates of the "
-            f"point in space, for parameters of shape {q.shape}; it returned {came}. Use jnp.stack([x, y, ...])"
-        )
-    check_reads(f"{name}: the embedding", f"parameters of shape {q.shape} have", embedding, q)
-
-
-def _show(x: Float[Array | np.ndarray, "..."]) -> str:
-    return np.array2string(np.asarray(x), precision=4, separator=", ", threshold=16).replace("\n", "")

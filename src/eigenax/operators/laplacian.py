@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from eigenax.core.batch import Batch, Function
 from eigenax.operators.base import Operator
@@ -36,7 +36,11 @@ class Laplacian(Operator):
         if not self.step > 0:
             raise ValueError(f"step must be positive; got {self.step}")
 
-    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    def for_shallow(self) -> "Laplacian":
+        """By nested derivatives instead of forward propagation: a third of the time where functions are wide."""
+        return Laplacian("exact") if self.method == "forward" else self
+
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """∇² u at each point."""
         at_point = {
             "forward": _forward,
@@ -46,7 +50,7 @@ class Laplacian(Operator):
         return jax.vmap(lambda x: at_point(function, x))(batch.x)
 
 
-def _forward(function: Function, x: Float[Array, " d"]) -> Float[Array, " k"]:
+def _forward(function: Function, x: Float[Array, " d"]) -> Inexact[Array, " k"]:
     import folx
 
     result = folx.forward_laplacian(function)(x)
@@ -54,7 +58,7 @@ def _forward(function: Function, x: Float[Array, " d"]) -> Float[Array, " k"]:
     return result.laplacian if hasattr(result, "laplacian") else jnp.zeros_like(result)
 
 
-def _exact(function: Function, x: Float[Array, " d"]) -> Float[Array, " k"]:
+def _exact(function: Function, x: Float[Array, " d"]) -> Inexact[Array, " k"]:
     def second_derivative(direction):
         def slope(y):
             return jax.jvp(function, (y,), (direction,))[1]
@@ -65,7 +69,7 @@ def _exact(function: Function, x: Float[Array, " d"]) -> Float[Array, " k"]:
     return jax.lax.map(second_derivative, jnp.eye(x.size, dtype=x.dtype), batch_size=3).sum(0)
 
 
-def _finite_difference(function: Function, x: Float[Array, " d"], step: float) -> Float[Array, " k"]:
+def _finite_difference(function: Function, x: Float[Array, " d"], step: float) -> Inexact[Array, " k"]:
     shifts = step * jnp.eye(x.size, dtype=x.dtype)
     neighbours = jax.vmap(function)(x + jnp.concatenate([shifts, -shifts]))
     return (neighbours.sum(0) - 2 * x.size * function(x)) / step**2

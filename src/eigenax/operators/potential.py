@@ -6,10 +6,11 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
+from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
-from eigenax.operators.base import Operator, check_returns_number
+from eigenax.operators.base import Operator
 
 
 class Potential(Operator):
@@ -41,7 +42,7 @@ class Potential(Operator):
         """The points given."""
         return self.points
 
-    def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
+    def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """V u at each point."""
         return jax.vmap(self.function)(batch.x)[:, None] * u
 

@@ -18,6 +18,7 @@ class Slowness(Operator):
     acts_on = Pairs
     fixes_constants: ClassVar[bool] = True
     differences: ClassVar[float | None] = 1.0
+    in_time: ClassVar[bool] = True
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
         """The differences of each point to its partners, over its weight."""

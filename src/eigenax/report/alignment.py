@@ -5,9 +5,9 @@ from jaxtyping import Float
 from scipy.linalg import orthogonal_procrustes
 
 from eigenax.baselines.grid import GridModes
+from eigenax.domains.box import Box
 from eigenax.evaluation.scores import degenerate_blocks
 from eigenax.modes import Modes
-from eigenax.sources.box import Box
 
 
 def square(first: Float[np.ndarray, " p"], second: Float[np.ndarray, " q"]) -> Float[np.ndarray, "p q 2"]:

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenax.baselines.grid import GridModes
+from eigenax.domains.box import Box
 from eigenax.evaluation.hydrogen import energies
 from eigenax.evaluation.scores import relative_errors
 from eigenax.modes import Modes
 from eigenax.report.alignment import onto_grid, square
 from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figure
-from eigenax.sources.box import Box
 
 PIXELS = 96
 SHOWN = 9

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from matplotlib.figure import Figure
 
 from eigenax.baselines.grid import GridModes
+from eigenax.domains.base import Domain
 from eigenax.modes import Modes
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
@@ -18,8 +19,6 @@ from eigenax.report.curves import draw_curves
 from eigenax.report.pictures import Plane, on_line, on_plane
 from eigenax.report.quality import draw_errors, draw_levels, draw_residuals
 from eigenax.report.style import DIVERGING, INK, STYLE, new_figure
-from eigenax.sources.box import Box
-from eigenax.sources.surface import Surface
 
 WIDTH, BOTTOM, TITLE, CURVES = 8.2, 2.5, 0.42, 3.2
 """Inches: of the figure, and the heights of its last row, of a title, and of curves."""
@@ -38,7 +37,7 @@ class Row(NamedTuple):
 
 def draw(
     operator: Operator,
-    domain: Box | Surface,
+    domain: Domain,
     modes: Modes,
     exact: Float[np.ndarray, " n"] | None,
     metrics: list[dict[str, Any]],
@@ -47,11 +46,11 @@ def draw(
     """The figure and its caption; a grid's modes, in two dimensions, go above the learned ones."""
     letters = iter("abcdef")
     with mpl.rc_context(STYLE):
-        if domain.shape == (1,) and isinstance(domain, Box):
+        if domain.shape == (1,) and domain.embedding is None:
             figure = new_figure(WIDTH, CURVES + BOTTOM)
             halves: Any = figure.subfigures(2, 1, height_ratios=[CURVES, BOTTOM], hspace=0.02)
             top, bottom = halves
-            x, values = on_line(modes, domain)
+            x, values = on_line(modes, domain.box)
             title = f"({next(letters)}) modes at the heights of their eigenvalues"
             draw_curves(top.subplots(), title, x, values, modes.eigenvalues, potential_of(operator))
             caption = f"The modes{' and the potential (grey)' if potential_of(operator) else ''}"
@@ -144,11 +143,11 @@ def _draw_rows(rows: list[Row], plane: Plane) -> tuple[Figure, Any]:
     return figure, strips[-1]
 
 
-def _where(domain: Box | Surface, plane: Plane) -> str:
-    if isinstance(domain, Surface):
+def _where(domain: Domain, plane: Plane) -> str:
+    if domain.embedding is not None:
         return "Modes over the two angles, the first one downwards (red positive, blue negative)."
     left, right, bottom, top = plane.extent
-    rest = len(domain.low) - 2
+    rest = domain.shape[0] - 2
     through = "" if rest == 0 else f" through the middle of the other {'axis' if rest == 1 else f'{rest} axes'}"
     return (
         f"Modes in the plane [{left:.3g}, {right:.3g}] × [{bottom:.3g}, {top:.3g}]{through} "

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.domains.base import Domain
+from eigenax.domains.box import Box
 from eigenax.modes import Modes
 from eigenax.report.alignment import square
-from eigenax.sources.box import Box
-from eigenax.sources.surface import Surface
 
 PIXELS = 96
 """An even number: no pixel is in the very middle, where a potential may be infinite."""
@@ -54,15 +54,15 @@ def on_line(modes: Modes, box: Box) -> tuple[Float[np.ndarray, " p"], Float[np.n
     return line, _values(modes, box, [line])
 
 
-def on_plane(modes: Modes, domain: Box | Surface) -> Plane:
+def on_plane(modes: Modes, domain: Domain) -> Plane:
     """A map over the parameters of a surface, or the plane of the first two axes through the middle of a box."""
-    if isinstance(domain, Surface):
-        box = domain.box
+    box = domain.box
+    if domain.embedding is not None:
         up, right = ((a, b) for a, b in zip(box.low, box.high, strict=True))
         values = _values(modes, box, [_middles(*up), _middles(*right)])
         return Plane(np.moveaxis(values, -1, 0)[:, ::-1], (*right, up[1], up[0]))
-    right, up = window(modes, domain, 2)
-    values = _values(modes, domain, [_middles(*right), _middles(*up)])
+    right, up = window(modes, box, 2)
+    values = _values(modes, box, [_middles(*right), _middles(*up)])
     return Plane(np.moveaxis(values, -1, 0).swapaxes(1, 2), (*right, *up))
 
 

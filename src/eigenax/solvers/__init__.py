@@ -1,1 +1,1 @@
-"""How the functions learn."""
+"""How the functions are found: combinations of what nothing trains, and networks that are trained."""

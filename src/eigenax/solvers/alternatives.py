@@ -17,8 +17,8 @@ from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, Quotient, quotient, residual, second_moment, spectral_size, whiten
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
-from eigenax.solvers.base import Solver, with_pullback
-from eigenax.solvers.schedules import Schedule
+from eigenax.solvers.gradient import GradientSolver, with_pullback
+from eigenax.solvers.schedules import Schedule, starts_below_one
 
 
 class State(NamedTuple):
@@ -45,7 +45,19 @@ class Info(NamedTuple):
     healthy: Bool[Array, ""]
 
 
-class Trace(Solver):
+class Averaging(GradientSolver):
+    """What these solvers have in common: an optimiser, and averages of Σ and Π."""
+
+    optimizer: eqx.AbstractVar[optax.GradientTransformation]
+    rate: eqx.AbstractVar[float | Schedule]
+
+    @property
+    def averages_from_the_start(self) -> bool:
+        """Unless the first rate is one."""
+        return starts_below_one(self.rate)
+
+
+class Trace(Averaging):
     """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
 
     Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
@@ -63,11 +75,11 @@ class Trace(Solver):
     def __check_init__(self):
         _check(self.optimizer, self.rate)
 
-    def init(self, network: Any, outputs: int) -> State:
+    def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step."""
         return _begin(self.optimizer, network, outputs)
 
-    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+    def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
         seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
         cholesky, matrix = seen.now
@@ -84,12 +96,12 @@ class Trace(Solver):
         return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
 
 
-class Sequential(Solver):
+class Sequential(Averaging):
     """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
 
     The last one keeps its turn until the end. Optimiser and `rate` begin anew with each turn, schedules included. The
     network must have parameters of its own for each function, or the turn of one would move all those before it. Give
-    `solve` a `tolerance`: without one it ends where residuals stop falling, as those of functions that wait do.
+    `solve` a `tol`: without one it ends where residuals stop falling, as those of functions that wait do.
 
     >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, rate=0.1)
     """
@@ -105,7 +117,7 @@ class Sequential(Solver):
         _check(self.optimizer, self.rate)
         whole("steps_per_mode", self.steps_per_mode)
 
-    def init(self, network: Any, outputs: int) -> State:
+    def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step."""
         if not is_separate(network):
             raise ValueError(
@@ -114,7 +126,7 @@ class Sequential(Solver):
             )
         return _begin(self.optimizer, network, outputs)
 
-    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+    def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the function whose turn it is."""
         outputs = len(state.sigma)
         turn = jnp.minimum(state.step // self.steps_per_mode, outputs - 1)
@@ -129,7 +141,7 @@ class Sequential(Solver):
         return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
 
 
-class AugmentedLagrangian(Solver):
+class AugmentedLagrangian(Averaging):
     """tr Π descends under the constraint Σ = I, which dual variables and a quadratic barrier impose.
 
     With C = Σ − I below and on the diagonal and s the largest Rayleigh quotient, it seeks a saddle point of
@@ -152,13 +164,13 @@ class AugmentedLagrangian(Solver):
         if not self.barrier > 0 or self.growth < 0:
             raise ValueError(f"barrier must be positive and growth not negative; got {self.barrier} and {self.growth}")
 
-    def init(self, network: Any, outputs: int) -> State:
+    def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step: dual variables of zero."""
         state = _begin(self.optimizer, network, outputs)
         zero = jnp.zeros_like(state.sigma)
         return state._replace(constraint=(zero, jnp.asarray(self.barrier, zero.dtype)))
 
-    def step(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
+    def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One step down in the network and one up in the dual variables."""
         seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
         # After Gram–Schmidt: a function that has turned into an earlier one has that one's quotient, and s would be

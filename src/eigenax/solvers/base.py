@@ -1,40 +1,87 @@
-"""The solver: how the functions learn."""
+"""The solver: how the functions are found, a step at a time."""
 
+import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
-from jaxtyping import Array, Float
+from jaxtyping import PRNGKeyArray
 
-from eigenax.core.batch import Batch
-from eigenax.operators.base import Operator
+from eigenax.io.checkpoint import Load
+from eigenax.modes import Modes
+from eigenax.problem import Problem
+from eigenax.solvers.settings import described
+from eigenax.stop_reason import StopReason
+
+
+class Info(NamedTuple):
+    """What a person, and the driver, needs to know of a step."""
+
+    metrics: dict[str, Any]
+    """Numbers and lists of them, which are logged: `eigenvalues`, `residuals` and more."""
+    finished: StopReason | None = None
+    """Why the solver would not go on."""
+    trouble: str = ""
+    """What went wrong, if the state is not to be used, and what to do."""
+
+
+class Saved(NamedTuple):
+    """What a checkpoint holds of a state: a tree of arrays, and plain data from which its shapes are known."""
+
+    arrays: Any
+    about: Any = None
 
 
 class Solver(eqx.Module):
-    """Hyperparameters in the object, arrays in the state; a step is a pure function of state and batch."""
+    """Settings in the object, arrays in the state; the driver does the rest: time, callbacks, checkpoints, stopping.
 
-    wants_separate: ClassVar[bool] = False
-    """Whether it is at its best with a network of its own for each function."""
-    trouble: ClassVar[str] = (
-        "the covariance of the functions has no Cholesky factor or a gradient is not finite; lower the learning rate, "
-        "raise the averaging rate towards 1, or enlarge the batch"
-    )
-    """What it means that a step is not healthy, and what to do."""
+    A state is a named tuple with the number of steps behind it in its field `step`. The key is that of the run: fold
+    the step into it, so that a resumed run has the same bits.
+    """
 
     @abstractmethod
-    def init(self, network: Any, outputs: int) -> Any:
-        """The state before the first step, a named tuple with the network in its field `network`."""
+    def why_not(self, problem: Problem) -> str | None:
+        """What of the problem it cannot do, in one sentence that says what to do instead."""
 
     @abstractmethod
-    def step(self, operator: Operator, state: Any, batch: Batch) -> tuple[Any, Any]:
-        """The next state, and a named tuple of what a person needs: `eigenvalues`, `residuals`, `healthy` and more
-        numbers."""
+    def init(self, problem: Problem, key: PRNGKeyArray) -> Any:
+        """The state before the first step."""
 
+    @abstractmethod
+    def step(self, problem: Problem, state: Any, key: PRNGKeyArray) -> tuple[Any, Info]:
+        """One refinement, or a chunk of updates."""
 
-def with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:
-    """U at the points of a batch, and the map from cotangents of u to parameters."""
-    parameters, static = eqx.partition(network, eqx.is_inexact_array)
-    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
-    return u, lambda cotangent: pullback(cotangent)[0]
+    @abstractmethod
+    def modes(self, problem: Problem, state: Any) -> Modes:
+        """The functions as they are now, with their errors: at the end, and now and then where a `tol` is asked for."""
+
+    def resolved(self, problem: Problem) -> "Solver":
+        """The solver for this problem: itself, unless it is one that chooses."""
+        return self
+
+    def prepared(self, problem: Problem) -> Problem:
+        """The problem with what the solver fills in, such as a network; refused if that does not fit."""
+        return problem
+
+    @abstractmethod
+    def total(self, problem: Problem, state: Any) -> int:
+        """The number of steps at which the run ends at the latest."""
+
+    def saved(self, state: Any) -> Saved:
+        """What a checkpoint must hold of a state."""
+        return Saved(state)
+
+    def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> Any:
+        """The state that was saved, with what was saved about it; the initial state tells the shapes."""
+        return load(self.init(problem, key))
+
+    def settings(self, problem: Problem) -> dict[str, Any]:
+        """What a run that goes on must have the same, as plain data: the problem, and what the solver is set to."""
+        own = {field.name: described(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        drawn_by = problem.sampler if problem.sampler is not problem.source else type(problem.source).__name__
+        return own | {"sampler": described(drawn_by), "problem": problem.fingerprint()}
+
+    @property
+    def name(self) -> str:
+        """By which the result says what found it."""
+        return type(self).__name__

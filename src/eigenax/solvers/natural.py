@@ -14,7 +14,7 @@ from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
-from eigenax.solvers.base import Solver
+from eigenax.solvers.gradient import GradientSolver
 
 QUICK, SLOW = 0.9, 0.98
 """How much of their past the two averages of the residuals keep that tell whether they fall."""
@@ -54,7 +54,7 @@ class NaturalInfo(NamedTuple):
     healthy: Bool[Array, ""]
 
 
-class NaturalGradient(Solver):
+class NaturalGradient(GradientSolver):
     """Solves min over δ of E[w |J δ − δu|²] + λ |δ − μ δ_before|² for the step δ of the parameters on every batch.
 
     The functions should move by δu_k = −τ_k L_kk r_k − gauge (u_k − v_k), r the residual with the batch's own Λ, not
@@ -81,14 +81,19 @@ class NaturalGradient(Solver):
         if not self.gauge >= 0:
             raise ValueError(f"gauge must be at least 0; got {self.gauge}")
 
-    def init(self, network: Any, outputs: int) -> NaturalState:
+    @property
+    def averages_from_the_start(self) -> bool:
+        """No: each batch stands for itself."""
+        return False
+
+    def begin(self, network: Any, outputs: int) -> NaturalState:
         """The state before the first step: no direction yet."""
         theta = _Parameters(network).flat
         one, zeros = jnp.ones((), theta.dtype), jnp.zeros(outputs, theta.dtype)
         radius, step = jnp.full(len(theta), FIRST_RADIUS, theta.dtype), jnp.zeros((), jnp.int32)
         return NaturalState(network, jnp.zeros_like(theta), one, jnp.zeros(2, theta.dtype), zeros, radius, step)
 
-    def step(self, operator: Operator, state: NaturalState, batch: Batch) -> tuple[NaturalState, NaturalInfo]:
+    def update(self, operator: Operator, state: NaturalState, batch: Batch) -> tuple[NaturalState, NaturalInfo]:
         """Find a direction and go along it as far as the network is linear."""
         parameters, weights = _Parameters(state.network), batch.weights
         u = jax.vmap(state.network)(batch.x)

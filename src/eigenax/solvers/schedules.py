@@ -26,6 +26,15 @@ def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.0
     return rate
 
 
+def starts_below_one(rate: float | Schedule) -> bool:
+    """Whether averages are taken from the first step on.
+
+    >>> starts_below_one(0.01), starts_below_one(following(optax.constant_schedule(1.0)))
+    (True, False)
+    """
+    return float(jnp.asarray(rate(jnp.zeros((), int)) if callable(rate) else rate)) < 1
+
+
 def second_moment_decay(optimizer: optax.GradientTransformation) -> float | None:
     """How much of an optimiser's second moment a step keeps, found by trying it; None if it has none or cannot tell.
 

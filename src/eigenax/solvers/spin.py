@@ -1,5 +1,6 @@
 """Spectral inference networks: the paper's Algorithm 1, and a version that averages two small matrices."""
 
+import dataclasses
 import warnings
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,8 +24,9 @@ from eigenax.core.rayleigh import (
 )
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator, applied
-from eigenax.solvers.base import Solver, with_pullback
-from eigenax.solvers.schedules import Schedule, second_moment_decay
+from eigenax.problem import Problem
+from eigenax.solvers.gradient import GradientSolver, with_pullback
+from eigenax.solvers.schedules import Schedule, following, second_moment_decay, starts_below_one
 
 Average = Literal["moments", "jacobian"]
 END_OF_TIME = 2**30
@@ -55,33 +57,35 @@ class SpINInfo(NamedTuple):
     healthy: Bool[Array, ""]
 
 
-class SpIN(Solver):
+class SpIN(GradientSolver):
     """Stochastic descent along the masked gradient, its bias corrected by moving averages.
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
     paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `rate` is the paper's β, a
-    number (1 is no correction) or a schedule such as `following(learning_rate)`. `gauge` pulls u weakly towards v, and
-    `rescale` gives each function its residual in units of the spectrum instead of residual / L_kk, so that neither the
-    unit nor the zero of the operator matters. Both keep Σ well conditioned and change no eigenfunction.
+    number (1 is no correction) or a schedule such as `following(learning_rate)`. Without an optimiser it is Adam, whose
+    learning rate falls by a factor of 1000 in the course of the run, and `rate` follows that; with one it is 1. `gauge`
+    pulls u weakly towards v, and `rescale` gives each function its residual in units of the spectrum instead of
+    residual / L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well conditioned and
+    change no eigenfunction.
 
     >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
     """
 
-    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    optimizer: optax.GradientTransformation | None = eqx.field(static=True, default=None)
     average: Average = eqx.field(static=True, default="moments")
-    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    rate: float | Schedule | None = eqx.field(static=True, default=None)
     gauge: float = eqx.field(static=True, default=0.1)
     rescale: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
-        if not isinstance(self.optimizer, optax.GradientTransformation):
+        if not isinstance(self.optimizer, optax.GradientTransformation | None):
             raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {self.optimizer!r}")
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
-        rate = jnp.asarray(self.rate(jnp.asarray(END_OF_TIME))).item() if callable(self.rate) else self.rate
+        rate = jnp.asarray(_at(self.rate, jnp.asarray(END_OF_TIME))).item()
         if not 0 < rate <= 1:
             raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
-        decay = second_moment_decay(self.optimizer)
+        decay = None if self.optimizer is None else second_moment_decay(self.optimizer)
         if decay is not None and 1 - decay > rate * (1 + 1e-3):
             warnings.warn(
                 f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
@@ -91,8 +95,22 @@ class SpIN(Solver):
                 stacklevel=3,
             )
 
-    def init(self, network: Any, outputs: int) -> SpINState:
+    def resolved(self, problem: Problem) -> "SpIN":
+        """With an optimiser, and averages that follow its learning rate."""
+        if self.optimizer is not None:
+            return self
+        learning_rate = optax.exponential_decay(3e-3, self.total(problem, None), 1e-3)
+        rate = following(learning_rate) if self.rate is None else self.rate
+        return dataclasses.replace(self, optimizer=optax.adam(learning_rate), rate=rate)
+
+    @property
+    def averages_from_the_start(self) -> bool:
+        """Unless the first rate is one."""
+        return starts_below_one(1.0 if self.rate is None else self.rate)
+
+    def begin(self, network: Any, outputs: int) -> SpINState:
         """The state before the first step: Σ̄ = I, all else zero."""
+        assert self.optimizer is not None, "filled in by `resolved`"
         parameters = eqx.filter(network, eqx.is_inexact_array)
         identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
         jacobian = None
@@ -102,13 +120,14 @@ class SpIN(Solver):
         zero = jnp.zeros_like(identity)
         return SpINState(network, self.optimizer.init(parameters), identity, zero, jacobian, jnp.zeros((), jnp.int32))
 
-    def step(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
+    def update(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
         """One update of the averages, then of the network."""
+        assert self.optimizer is not None, "filled in by `resolved`"
         u, pullback = with_pullback(state.network, batch)
         ku = applied(operator, state.network, batch, u)
         weights = batch.weights
         sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
-        rate = jnp.asarray(self.rate(state.step) if callable(self.rate) else self.rate, u.dtype)
+        rate = jnp.asarray(_at(self.rate, state.step), u.dtype)
         mean_sigma = moving_average(state.sigma, sigma, rate)
         mean_pi = moving_average(state.pi, pi, jnp.where(state.step == 0, 1, rate))
         now, jacobian = quotient(mean_sigma, mean_pi), state.jacobian
@@ -155,3 +174,8 @@ class SpIN(Solver):
         cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
         contract = jac.contract_separate if separate else jac.contract
         return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
+
+
+def _at(rate: float | Schedule | None, step: Int[Array, ""]) -> float | Array:
+    """A rate at a step; one, where there is none."""
+    return jnp.asarray(rate(step)) if callable(rate) else 1.0 if rate is None else rate

@@ -1,68 +1,64 @@
 """Points where the functions are, as they move during training."""
 
+from typing import Any, ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.core.batch import Batch, Function, Points
+from eigenax.checks import whole
+from eigenax.core.batch import Function, Points
 from eigenax.core.lattice import drawn_in_proportion
-from eigenax.sources.base import Source
+from eigenax.sources.base import Sampler, Source
+from eigenax.sources.uniform import as_sampler
 
 ANYWHERE = 0.5
 """The share of a batch that is drawn whatever the functions are. With less, functions grow unseen where few points
 are."""
 
 
-class Adaptive(Source):
-    """A source of points that draws each training batch where |u|² is large, with weights that undo it.
+class Adaptive(Sampler):
+    """Draws each training batch of a source where |u|² is large, with weights that undo it.
 
-    Of `candidates` points of another source for each one wanted, those are drawn more often where the functions that
-    are being trained are large, each function counting alike; E[w f] stays what it is. For local operators, whose
-    states fill a small part of a box, and a network that is trained. Results are measured on the other source.
+    Of `candidates` points of the source for each one wanted, those are drawn more often where the functions that are
+    being trained are large, each function counting alike; E[w f] stays what it is. For local operators, whose states
+    fill a small part of a box, and a network that is trained. Results are measured on the source.
 
     >>> from eigenax import Box
     >>> Adaptive(Box(-6, 6, dims=3)).candidates
     16
     """
 
-    source: Source
-    candidates: int = eqx.field(static=True, default=16)
+    local_only: ClassVar[bool] = True
 
-    def __check_init__(self):
-        source = self.source
-        if not isinstance(source, Source) or source.draws is not Points or isinstance(source, Adaptive):
+    of: Source
+    candidates: int = eqx.field(static=True)
+
+    def __init__(self, source: Any, candidates: int = 16):
+        made = as_sampler(source)
+        if not isinstance(made, Source) or made.draws is not Points:
             came = type(source).__name__
             raise ValueError(f"Adaptive needs a source of single points, such as Box or Mixture; got {came}")
-        if not isinstance(self.candidates, int) or self.candidates < 1:
-            raise ValueError(f"candidates must be a whole number of at least 1; got {self.candidates!r}")
+        self.of, self.candidates = made, whole("candidates", candidates)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """As the other source."""
-        return self.source.shape
+    def source(self) -> Source:
+        """What candidates are drawn from."""
+        return self.of
 
-    def sample(self, key: PRNGKeyArray, size: int) -> Batch:
-        """Points of the other source."""
-        return self.source.sample(key, size)
+    def init(self, functions: Function, key: PRNGKeyArray, size: int) -> tuple[()]:
+        """Nothing to remember."""
+        return ()
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Batch:
-        """Evenly spread points of the other source."""
-        return self.source.spread(key, size, part)
-
-    def sample_for(self, function: Function, key: PRNGKeyArray, size: int) -> Points:
+    def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Points]:
         """A batch for training these functions."""
         drawing, choosing = jax.random.split(key)
-        drawn = self.source.sample(drawing, self.candidates * size)
+        drawn = self.of.sample(drawing, self.candidates * size)
         x, weights = drawn.x, drawn.weights
-        share = _shares(jax.vmap(function)(x), weights)
+        share = _shares(jax.vmap(functions)(x), weights)
         chosen = drawn_in_proportion(choosing, share, size)
-        return Points(x[chosen], weights[chosen] / (len(share) * share[chosen]))
-
-
-def plain(source: Source) -> Source:
-    """The source that does not adapt: what results are measured on."""
-    return source.source if isinstance(source, Adaptive) else source
+        return state, Points(x[chosen], weights[chosen] / (len(share) * share[chosen]))
 
 
 def _shares(u: Float[Array, "c k"], weights: Float[Array, " c"]) -> Float[Array, " c"]:

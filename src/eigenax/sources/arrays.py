@@ -2,10 +2,12 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
+from eigenax.checks import as_real
 from eigenax.core.batch import Points
-from eigenax.sources.base import Source, as_real
+from eigenax.sources.base import Source
 
 
 class Arrays(Source):
@@ -29,6 +31,11 @@ class Arrays(Source):
     def shape(self) -> tuple[int, ...]:
         """The shape of one row."""
         return self.data.shape[1:]
+
+    @property
+    def rows(self) -> Float[np.ndarray, "rows d"] | None:
+        """All rows, unless they are images."""
+        return np.asarray(self.data, np.float64) if self.data.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Rows of weight one."""

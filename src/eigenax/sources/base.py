@@ -1,20 +1,81 @@
-"""The source: something that draws batches of points."""
+"""The source: something that draws batches of points; and the sampler, which may look at the functions as it does."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.core.batch import Batch, Function, Pairs, Points
+from eigenax.domains.base import Domain
+
+if TYPE_CHECKING:
+    from eigenax.sources.graph_data import StepData, WholeGraph
 
 
-class Source(eqx.Module):
-    """Draws batches of `Points` or `Pairs`, inside the compiled training loop, as a function of a key."""
+@runtime_checkable
+class Component(Protocol):
+    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `Scales`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+        ...
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers between 0 and 1 place one point."""
+        ...
+
+    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
+        """The points that uniform numbers stand for."""
+        ...
+
+    def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+        """The density of those points at x."""
+        ...
+
+
+class Sampler(eqx.Module):
+    """Draws the batches of a training run, inside its compiled loop; what it must remember is part of the run's state.
+
+    `source` is where results are measured, with the same inner product.
+    """
+
+    local_only: ClassVar[bool] = False
+    """Whether its points depend on each other, which only local operators allow."""
+
+    @property
+    @abstractmethod
+    def source(self) -> "Source":
+        """What draws independent points."""
+
+    @abstractmethod
+    def init(self, functions: Function, key: PRNGKeyArray, size: int) -> Any:
+        """The state before the first of batches of `size` draws, a tree of arrays."""
+
+    @abstractmethod
+    def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Batch]:
+        """The next state, and a batch for training these functions."""
+
+
+class Source(Sampler):
+    """Draws batches of `Points` or `Pairs` as a function of a key: a sampler without a state, that looks at nothing.
+
+    What else is known of it, it declares; a solver asks for what it needs, and nothing is where it is not known:
+
+    | property | what it is |
+    |---|---|
+    | `domain` | where points can be drawn at will, such as a `Box` |
+    | `density` | the density they have, from which they can be drawn evenly |
+    | `rows` | all points there are, rows of numbers of equal weight |
+    | `graph` | all nodes, rows of numbers, and all edges |
+    | `steps` | all steps of a process between rows of numbers |
+    | `episodes` | all series, of rows of numbers |
+    """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
 
@@ -34,37 +95,50 @@ class Source(eqx.Module):
         """
         return self.sample(jax.random.fold_in(key, part), size)
 
-    def sample_for(self, function: Function, key: PRNGKeyArray, size: int) -> Batch:
-        """A batch for training these functions: a source may draw where they are. Here they do not matter."""
-        return self.sample(key, size)
+    @property
+    def source(self) -> "Source":
+        """Itself."""
+        return self
 
+    def init(self, functions: Function, key: PRNGKeyArray, size: int) -> tuple[()]:
+        """Nothing to remember."""
+        return ()
 
-def is_rows(source: Source) -> bool:
-    """Whether its points are rows of numbers, and not images."""
-    return len(source.shape) == 1
+    def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Batch]:
+        """A batch, whatever the functions are."""
+        return state, self.sample(key, size)
 
+    @property
+    def domain(self) -> Domain | None:
+        """Where points can be drawn at will."""
+        return None
 
-def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
-    """A user's data as an array of finite real numbers."""
-    if np.iscomplexobj(value):
-        raise ValueError(f"{name} must be real; got complex numbers: give their two parts as separate features")
-    try:
-        with np.errstate(over="ignore"):  # infinity is refused below
-            data = jnp.asarray(value, float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers; got {np.asarray(value).dtype}") from error
-    if not bool(jnp.isfinite(data).all()):
-        raise ValueError(f"{name} contains NaN or infinity (also of what float32 can hold); drop or fill those rows")
-    return data
+    @property
+    def density(self) -> Component | None:
+        """The density that points have."""
+        return None
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether it is no data, so that results may keep it to draw more points."""
+        return self.domain is not None or self.density is not None
 
-def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:
-    """One number per axis, from a number and `dims` or from a sequence."""
-    vector = np.asarray(value, float)
-    if vector.ndim > 1:
-        raise ValueError(f"{name} must be a number or one number per axis; got shape {vector.shape}")
-    if vector.ndim == 0:
-        vector = np.full(1 if dims is None else dims, float(vector))
-    if dims is not None and len(vector) != dims:
-        raise ValueError(f"{name} has {len(vector)} values, but dims is {dims}")
-    return tuple(vector.tolist())
+    @property
+    def rows(self) -> Float[np.ndarray, "rows d"] | None:
+        """All points, in float64."""
+        return None
+
+    @property
+    def graph(self) -> "WholeGraph | None":
+        """All nodes and edges."""
+        return None
+
+    @property
+    def steps(self) -> "StepData | None":
+        """All steps."""
+        return None
+
+    @property
+    def episodes(self) -> Sequence[Float[np.ndarray, "_ d"]] | None:
+        """All series."""
+        return None

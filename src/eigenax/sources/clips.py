@@ -2,7 +2,8 @@
 
 import itertools
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +15,19 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from eigenax.core.batch import Pairs
 from eigenax.sources.base import Source
 from eigenax.sources.rows import Rows, rows_of
+
+
+class Given:
+    """The series as they were given; equal to nothing but itself."""
+
+    def __init__(self, series: Sequence[Any], frames: int):
+        self.series, self.frames = series, frames
+
+    @cached_property
+    def points(self) -> list[Float[np.ndarray, "_ d"]]:
+        """All points that are rows of numbers, in float64."""
+        rows = [np.asarray(one, np.float64) for one in self.series]
+        return rows if self.frames == 1 else [_windows(one, self.frames) for one in rows]
 
 
 class Clips(Source):
@@ -31,8 +45,9 @@ class Clips(Source):
     (2, 64, 64)
     """
 
-    rows: Rows
+    points: Rows
     view: Callable[[Array], Array] | None
+    given: Given = eqx.field(static=True)
     ends: Int[Array, " episodes"]
     """How many clips begin in an episode or one before it."""
     shifts: Int[Array, " episodes"]
@@ -57,7 +72,7 @@ class Clips(Source):
                     f"points{joined}; got shape {episode.shape}. One number a time is series[:, None]; shorter clips "
                     "are length=…"
                 )
-        self.rows = rows_of(episodes)
+        self.points, self.given = rows_of(episodes), Given(episodes, self.frames)
         counts = np.array([len(episode) - rows + 1 for episode in episodes])
         self.ends = jnp.asarray(np.cumsum(counts), jnp.int32)
         self.shifts = jnp.asarray((rows - 1) * np.arange(len(episodes)), jnp.int32)
@@ -65,14 +80,21 @@ class Clips(Source):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one point."""
-        first, *rest = jax.eval_shape(self._viewed, jnp.zeros(self.rows.shape)).shape
+        first, *rest = jax.eval_shape(self._viewed, jnp.zeros(self.points.shape)).shape
         return (self.frames * first, *rest)
+
+    @property
+    def episodes(self) -> list[Float[np.ndarray, "_ d"]] | None:
+        """All points, unless they are images, views of something else, or stay in their files."""
+        if self.view is not None or len(self.points.shape) > 1 or self.points.stays_on_disk:
+            return None
+        return self.given.points
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """Pairs of successive points inside `size` clips, of weight one."""
         chosen = jax.random.randint(key, (size,), 0, self.ends[-1])
         starts = chosen + self.shifts[jnp.searchsorted(self.ends, chosen, side="right")]
-        rows = self.rows.at(starts[:, None] + jnp.arange(self.length + self.frames - 1))
+        rows = self.points.at(starts[:, None] + jnp.arange(self.length + self.frames - 1))
         rows = jax.vmap(jax.vmap(self._viewed))(rows.astype(jnp.zeros(()).dtype))
         index = jnp.arange(size * self.length).reshape(size, self.length)
         x = jax.vmap(lambda clip: joined(clip, self.frames))(rows)
@@ -113,3 +135,9 @@ def episodes_of(series: Any) -> list[Any]:
                 f"{number + 1} has {other.shape[1:]}"
             )
     return episodes
+
+
+def _windows(rows: Float[np.ndarray, "time d"], frames: int) -> Float[np.ndarray, "points _"]:
+    """As `joined`, in float64."""
+    points = len(rows) - frames + 1
+    return np.concatenate([rows[shift : shift + points] for shift in range(frames)], axis=1)

@@ -10,7 +10,7 @@ from jax.scipy.linalg import solve_triangular
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float
 
-from eigenax.sources.base import as_vector
+from eigenax.checks import as_vector
 
 
 class Gaussian(eqx.Module):

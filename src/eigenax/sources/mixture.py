@@ -1,40 +1,16 @@
 """Points drawn where they are needed, with weights that undo it."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.lattice import independent, shifted_lattice
-from eigenax.sources.base import Source
-from eigenax.sources.box import Box
-
-
-@runtime_checkable
-class Component(Protocol):
-    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `Scales`."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of one point."""
-        ...
-
-    @property
-    def numbers(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
-        ...
-
-    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
-        ...
-
-    def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-        """The density of those points at x."""
-        ...
+from eigenax.domains.box import Box
+from eigenax.sources.base import Component, Source
 
 
 class Mixture(Source):
@@ -68,6 +44,11 @@ class Mixture(Source):
         """(d,)."""
         return self.box.shape
 
+    @property
+    def domain(self) -> Box:
+        """The box."""
+        return self.box
+
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Points of all components, with importance weights of mean one."""
         return self._placed(key, size, independent, 0)
@@ -87,12 +68,6 @@ class Mixture(Source):
         weights = uniform_density / jnp.where(uniform_density > 0, mixture, 1)
         inside = jnp.clip(x, jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype))
         return Points(inside, weights)
-
-
-def box_of(source: Source) -> Box | None:
-    """The box that a source draws from, if it is one."""
-    inside = source.box if isinstance(source, Mixture) else source
-    return inside if isinstance(inside, Box) else None
 
 
 def _apportion(size: int, shares: tuple[float, ...]) -> list[int]:

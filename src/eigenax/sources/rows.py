@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Shaped
 
-from eigenax.sources.base import as_real
+from eigenax.checks import as_real
 
 AT_ONCE = 2**24
 """Numbers of a file that are looked at together."""
@@ -19,6 +20,7 @@ class InMemory(eqx.Module):
     """Rows in the memory of the device; small whole numbers stay what they are, and take as little room."""
 
     data: Shaped[Array, "rows ..."]
+    stays_on_disk: ClassVar[bool] = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,6 +55,7 @@ class OnDisk(eqx.Module):
     """Rows of memory-mapped files, read when they are drawn: they may be larger than the memory."""
 
     files: _Files = eqx.field(static=True)
+    stays_on_disk: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -76,9 +79,10 @@ def rows_of(series: Sequence[np.ndarray | Array]) -> Rows:
         for number, file in enumerate(files):
             _look_through(file, number)
         return OnDisk(_Files(files))
+    if all(isinstance(one, np.ndarray) for one in series):  # quicker than to compile one for every set of lengths
+        together = np.concatenate(series)
+        return InMemory(jnp.asarray(together) if _is_small(together) else as_real("series", together))
     parts = [one if _is_small(one) else as_real("series", one) for one in series]
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return InMemory(jnp.asarray(np.concatenate(parts)))  # quicker than to compile one for every set of lengths
     return InMemory(jnp.concatenate([jnp.asarray(part) for part in parts]))
 
 

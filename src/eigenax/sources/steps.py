@@ -7,9 +7,10 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.checks import whole
+from eigenax.checks import as_real, whole
 from eigenax.core.batch import Pairs, pairs_of
-from eigenax.sources.base import Source, as_real
+from eigenax.sources.base import Source
+from eigenax.sources.graph_data import StepData
 
 
 class Exact:
@@ -59,6 +60,12 @@ class Steps(Source):
     def shape(self) -> tuple[int, ...]:
         """The shape of an observation."""
         return self.before.shape[1:]
+
+    @property
+    def steps(self) -> StepData | None:
+        """All steps, unless observations are images."""
+        exact = self.exact
+        return StepData(exact.before, exact.after) if exact.before.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """So many steps, all of weight one."""

@@ -1,6 +1,7 @@
 """Walks on a graph, whose steps are pairs of nodes."""
 
 import warnings
+from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -11,8 +12,10 @@ import scipy.sparse
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 from scipy.sparse.csgraph import connected_components
 
+from eigenax.checks import as_real
 from eigenax.core.batch import Pairs
-from eigenax.sources.base import Source, as_real
+from eigenax.sources.base import Source
+from eigenax.sources.graph_data import WholeGraph
 
 LENGTH = 3
 """Nodes of a walk: the one in the middle knows two of its neighbours, and residuals need as many."""
@@ -21,8 +24,13 @@ LENGTH = 3
 class Exact:
     """The features and the matrix of weights as they were given, in float64; equal to nothing but itself."""
 
-    def __init__(self, features: Any, matrix: scipy.sparse.csr_array):
-        self.features, self.matrix = np.asarray(features, np.float64), matrix
+    def __init__(self, features: Any, matrix: scipy.sparse.csr_array, measure: str):
+        self.features, self.matrix, self.measure = np.asarray(features, np.float64), matrix, measure
+
+    @cached_property
+    def graph(self) -> WholeGraph | None:
+        """All nodes and edges, unless nodes are images."""
+        return WholeGraph(self.features, self.matrix, self.measure) if self.features.ndim == 2 else None
 
 
 class Transitions(Source):
@@ -49,7 +57,7 @@ class Transitions(Source):
     """The matrix of weights, over how often an entry is drawn."""
     node_weights: Float[Array, " nodes"]
     """What a node counts, over how often it is drawn: edges lend it to their ends."""
-    rows: Int[Array, " nodes_and_one"]
+    row_starts: Int[Array, " nodes_and_one"]
     """Where the entries of each row begin."""
     nodes: int = eqx.field(static=True)
     """How many nodes have edges."""
@@ -77,12 +85,12 @@ class Transitions(Source):
         counts = np.diff(matrix.indptr)
         self.nodes, entries = int((counts > 0).sum()), matrix.nnz
         _tell_of_parts(matrix, counts)
-        self.rows, self.second = jnp.asarray(matrix.indptr, jnp.int32), jnp.asarray(matrix.indices, jnp.int32)
+        self.row_starts, self.second = jnp.asarray(matrix.indptr, jnp.int32), jnp.asarray(matrix.indices, jnp.int32)
         self.first = jnp.asarray(np.repeat(np.arange(len(counts)), counts), jnp.int32)
         # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
         count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
         total = self.nodes if measure == "nodes" else matrix.sum()
-        self.measure, self.exact = measure, Exact(features, matrix)
+        self.measure, self.exact = measure, Exact(features, matrix, measure)
         self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
         self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
 
@@ -90,6 +98,11 @@ class Transitions(Source):
     def shape(self) -> tuple[int, ...]:
         """The shape of one node's features."""
         return self.features.shape[1:]
+
+    @property
+    def graph(self) -> WholeGraph | None:
+        """All nodes and edges, unless nodes are images."""
+        return self.exact.graph
 
     def whole(self) -> Pairs:
         """Every node and every edge, in both directions."""
@@ -104,7 +117,7 @@ class Transitions(Source):
         node = self.first[jax.random.randint(at_first, (size,), 0, len(self.first))]
         walk, weights = [node], []
         for step in steps:
-            begin, end = self.rows[node], self.rows[node + 1]
+            begin, end = self.row_starts[node], self.row_starts[node + 1]
             entry = begin + jax.random.randint(step, (size,), 0, end - begin)
             node = self.second[entry]
             walk.append(node)
@@ -140,15 +153,6 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
             "Symmetrise a matrix A as (A + A.T) / 2, and list every edge once"
         )
     return matrix
-
-
-def laplacian_of(
-    matrix: scipy.sparse.csr_array, measure: str
-) -> tuple[scipy.sparse.csr_array, Float[np.ndarray, " nodes"]]:
-    """D − A, and what each node counts: alike where it has edges, or by its degree."""
-    degrees = matrix.sum(1)
-    counts = degrees if measure == "degrees" else (degrees > 0).astype(float)
-    return scipy.sparse.csr_array(scipy.sparse.diags_array(degrees) - matrix), counts
 
 
 def _from_networkx(graph: Any) -> scipy.sparse.csr_array:

@@ -1,8 +1,7 @@
 """A live line for a person: step, speed, time left, eigenvalues; in a terminal or a notebook."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.progress import (
@@ -12,13 +11,12 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeRemainingColumn,
-    track,
 )
 
-from eigenax.training.loop import Callback, Moment
+from eigenax.driver.snapshot import Callback, Snapshot
+from eigenax.progress import error_console
 
 SHOWN = 3
-Item = TypeVar("Item")
 
 
 def format_values(values: list[float], shown: int = SHOWN) -> str:
@@ -35,7 +33,7 @@ def format_values(values: list[float], shown: int = SHOWN) -> str:
 def progress_bar(label: str, *, show: bool = True, console: Console | None = None) -> Iterator[Callback]:
     """A callback for the loop that keeps one line up to date while the block lasts."""
     if not show:
-        yield lambda moment: None
+        yield lambda snapshot: None
         return
     columns = (
         SpinnerColumn(),
@@ -46,27 +44,18 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
         TimeRemainingColumn(compact=True),
         TextColumn("[cyan]{task.fields[values]}"),
     )
-    with Progress(*columns, console=console or _console()) as progress:
+    with Progress(*columns, console=console or error_console()) as progress:
         task = progress.add_task(label, total=None, speed="compiling", values="")
-        first: list[Moment] = []
+        first: list[Snapshot] = []
 
-        def update(moment: Moment) -> None:
-            first.append(moment) if not first else None
-            elapsed = moment.seconds - first[0].seconds
-            speed = f"{(moment.step - first[0].step) / elapsed:.0f} steps/s" if elapsed > 0 else "compiling"
-            values = format_values(moment.metrics.get("eigenvalues", []))
-            progress.update(task, completed=moment.step, total=moment.steps, speed=speed, values=values)
+        def update(snapshot: Snapshot) -> None:
+            first.append(snapshot) if not first else None
+            elapsed = snapshot.seconds - first[0].seconds
+            speed = f"{(snapshot.step - first[0].step) / elapsed:.0f} steps/s" if elapsed > 0 else "compiling"
+            values = format_values(snapshot.metrics.get("eigenvalues", []))
+            progress.update(task, completed=snapshot.step, total=snapshot.max_steps, speed=speed, values=values)
 
         try:
             yield update
         finally:
             progress.refresh()  # a notebook would keep whatever was drawn last
-
-
-def progress_track(items: Iterable[Item], label: str, *, show: bool = True, total: int | None = None) -> Iterator[Item]:
-    """The items one by one, with a bar that disappears when they are done; of items without length give a total."""
-    return iter(track(items, label, total=total, console=_console(), transient=True, disable=not show))
-
-
-def _console() -> Console:
-    return Console(stderr=True)

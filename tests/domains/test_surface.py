@@ -1,6 +1,4 @@
-"""Surfaces: their area, the weights of their points, and the spectrum of a sphere from samples."""
-
-from functools import cache
+"""Surfaces: their area, what happens at the edge of their parameters, and the spectrum of a sphere from samples."""
 
 import jax
 import jax.numpy as jnp
@@ -9,21 +7,11 @@ import pytest
 import scipy.linalg
 
 import eigenax as ex
+from eigenax.domains.surface import SphereEmbedding, Surface, TorusEmbedding, sphere, torus
 from eigenax.evaluation.sphere import sphere_spectrum
 from eigenax.operators.laplace_beltrami import LaplaceBeltrami
-from eigenax.sources.surface import SphereEmbedding, Surface, TorusEmbedding, sphere, torus
 
-SIZE = 20_000
 SPHERE, TORUS = sphere(1.5), torus(2.0, 0.7)
-
-
-@cache
-def sampler(source, size):
-    return jax.jit(lambda key: source.sample(key, size))
-
-
-def drawn(source, size=SIZE, seed=0):
-    return sampler(source, size)(jax.random.key(seed))
 
 
 def circle(q):
@@ -56,36 +44,11 @@ def test_beyond_three_axes_areas_are_good_to_a_millionth():
     assert surface.area == pytest.approx(8 * np.pi**2 / 3, rel=1e-6)
 
 
-@pytest.mark.parametrize("source", [SPHERE, TORUS], ids=["sphere", "torus"])
-def test_weights_have_mean_one(source):
-    weights = np.asarray(drawn(source).weights, np.float64)
-    assert weights.mean() == pytest.approx(1, abs=4 * weights.std() / np.sqrt(SIZE))
-    assert weights.std() > 0.1
-
-
-def test_weights_are_area_over_its_mean():
-    q, weights = drawn(SPHERE)
-    np.testing.assert_allclose(weights, np.sin(q[:, 0]) * np.pi / 2, rtol=1e-4)
-    q, weights = drawn(TORUS)
-    np.testing.assert_allclose(weights, 1 + 0.35 * np.cos(q[:, 0]), rtol=1e-4)
-
-
-@pytest.mark.parametrize("method", ["sample", "spread"])
-def test_weighted_points_are_uniform_on_the_sphere(method):
-    q, weights = jax.jit(lambda key: getattr(SPHERE, method)(key, SIZE))(jax.random.key(0))
-    x = np.asarray(jax.vmap(SPHERE.embedding)(q), np.float64) / 1.5
-    weights = np.asarray(weights, np.float64)[:, None]
-    error = 4.5 / np.sqrt(SIZE)
-    np.testing.assert_allclose((weights * x).mean(0), np.zeros(3), atol=error)
-    np.testing.assert_allclose((weights * x).T @ x / SIZE, np.eye(3) / 3, atol=error)
-
-
 class Corners(ex.Box):
     """A box whose every draw is a corner: what happens once in millions of draws of a real one."""
 
-    def sample(self, key, size):
-        corners = jnp.stack([jnp.asarray(self.low, float), jnp.asarray(self.high, float)])
-        return ex.Points(corners, jnp.ones(2))
+    def place(self, uniform):
+        return jnp.stack([jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)])
 
 
 @pytest.mark.parametrize("x64", [False, True])
@@ -94,7 +57,7 @@ def test_draws_from_the_very_edge_are_brought_inside_where_there_is_area(x64):
 
     @jax.jit
     def weighed(key):
-        batch = poles.sample(key, 2)
+        batch = ex.Uniform(poles).sample(key, 2)
         u = jax.vmap(poles.embedding)(batch.x)
         return batch.weights, LaplaceBeltrami(poles.embedding).apply(poles.embedding, batch, u)
 
@@ -103,20 +66,6 @@ def test_draws_from_the_very_edge_are_brought_inside_where_there_is_area(x64):
     assert (weights > 0).all()
     assert (weights < 1e-5).all()
     assert np.isfinite(ku).all()
-
-
-def test_points_lie_in_the_box_and_follow_the_key():
-    first, again, other = (drawn(TORUS, 50, seed) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first.x, again.x)
-    assert (first.x != other.x).all()
-    assert ((first.x > 0) & (first.x < 2 * np.pi)).all()
-    assert TORUS.shape == (2,)
-
-
-def test_double_precision_is_kept(float64):
-    q, weights = drawn(SPHERE, 50)
-    assert weights.dtype == jnp.float64
-    np.testing.assert_allclose(weights, np.sin(q[:, 0]) * np.pi / 2, rtol=1e-12)
 
 
 def test_ritz_values_of_random_functions_on_the_sphere_are_its_spectrum(float64):
@@ -129,7 +78,7 @@ def test_ritz_values_of_random_functions_on_the_sphere_are_its_spectrum(float64)
 
     @jax.jit
     def moments(key):
-        batch = surface.sample(key, 10_000)
+        batch = ex.Uniform(surface).sample(key, 10_000)
         u = jax.vmap(functions)(batch.x)
         weighted = batch.weights[:, None] * u
         return u.T @ weighted, weighted.T @ operator.apply(functions, batch, u)

@@ -1,4 +1,5 @@
-"""Second moments of functions on a graph, of all its edges or of steps along them, in float64."""
+"""Second moments of functions on a graph, of all its edges or of steps along them, in float64: data as sources declare
+it."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -9,9 +10,7 @@ import scipy.sparse
 from jaxtyping import Float
 
 from eigenax.core.ritz import distance_to_exact
-from eigenax.sources.steps import Steps
-from eigenax.sources.transitions import Transitions, laplacian_of
-from eigenax.training.progress import progress_track
+from eigenax.progress import progress_track
 
 PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
 """Nodes and steps that are held at once, edges that tell how far nodes are apart, groups whose scatter is an error."""
@@ -19,7 +18,7 @@ PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
 Functions = Callable[[Float[np.ndarray, "p d"]], Float[np.ndarray, "p f"]]
 
 
-class Moments(NamedTuple):
+class Sums(NamedTuple):
     """Σ = ⟨u, u⟩ and Π = ⟨u, L u⟩ of functions u."""
 
     sigma: Float[np.ndarray, "f f"]
@@ -29,14 +28,28 @@ class Moments(NamedTuple):
 class WholeGraph:
     """All nodes and edges of a graph, and `scale` times its Laplacian, in float64."""
 
-    def __init__(self, source: Transitions, scale: float = 1.0):
-        self.rows = source.exact.features
-        laplacian, counts = laplacian_of(source.exact.matrix, source.measure)
-        self.laplacian, self.counts = scale / counts.sum() * laplacian, counts / counts.sum()
-        self.rank = source.nodes
-        counted = self.counts > 0
-        self.size = float(np.abs(self.laplacian.diagonal()[counted] / self.counts[counted]).max())
+    def __init__(
+        self, rows: Float[np.ndarray, "nodes d"], matrix: scipy.sparse.csr_array, measure: str, scale: float = 1.0
+    ):
+        self.rows, self.matrix, self.measure, self.scale = rows, matrix, measure, scale
+        counts = counts_of(matrix, measure)
+        self.counts, self.total = counts / counts.sum(), float(counts.sum())
+        self.rank = int((counts > 0).sum())
+
+    @cached_property
+    def laplacian(self) -> scipy.sparse.csr_array:
+        """`scale` times D − A, over what all nodes count."""
+        return self.scale / self.total * laplacian_of(self.matrix)
+
+    @cached_property
+    def size(self) -> float:
         """Of the operator: its largest eigenvalue is at most twice that."""
+        counted = self.counts > 0
+        return float(np.abs(self.laplacian.diagonal()[counted] / self.counts[counted]).max())
+
+    def scaled(self, scale: float) -> "WholeGraph":
+        """The same with another multiple of the Laplacian."""
+        return self if scale == self.scale else WholeGraph(self.rows, self.matrix, self.measure, scale)
 
     @cached_property
     def told_apart(self) -> bool:
@@ -50,14 +63,14 @@ class WholeGraph:
         some = np.random.default_rng(seed).permutation(len(first))[:LOOKED_AT]
         return self.rows[first[some]] - self.rows[second[some]]
 
-    def moments(self, functions: Functions, progress: bool) -> Moments:
+    def moments(self, functions: Functions, progress: bool) -> Sums:
         """Of functions of all nodes."""
         sums: list[np.ndarray] = []
         for nodes, laplacian in self._pieces(progress):
             u, lu = functions(self.rows[nodes]), of_neighbours(laplacian, functions, self.rows)
             parts = u.T @ (self.counts[nodes, None] * u), u.T @ lu
             sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
-        return Moments(sums[0], (sums[1] + sums[1].T) / 2)
+        return Sums(sums[0], (sums[1] + sums[1].T) / 2)
 
     def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
         """How far values are from exact ones, and residual norms ‖(L − λ) v‖."""
@@ -75,26 +88,27 @@ class WholeGraph:
             yield nodes, self.laplacian[nodes]
 
 
-class AllSteps:
+class StepData:
     """All steps of a process, and `scale` times the Laplacian of their graph, in float64.
 
     Every other batch of them tells whether functions found on the rest hold.
     """
 
-    rank: int | None = None
-
-    def __init__(self, source: Steps, scale: float = 1.0):
-        if len(source.exact.before) < 2:
+    def __init__(self, before: Float[np.ndarray, "steps d"], after: Float[np.ndarray, "steps d"], scale: float = 1.0):
+        if len(before) < 2:
             raise ValueError("there must be at least two steps, one to find functions and one to check them; got 1")
-        self.before, self.after = source.exact.before, source.exact.after
-        self.rows, self.scale = self.before, scale
+        self.before, self.after, self.rows, self.scale = before, after, before, scale
+
+    def scaled(self, scale: float) -> "StepData":
+        """The same with another multiple of the Laplacian."""
+        return StepData(self.before, self.after, scale)
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some steps change."""
         some = np.random.default_rng(seed).permutation(len(self.before))[:LOOKED_AT]
         return self.after[some] - self.before[some]
 
-    def halves(self, functions: Functions, progress: bool) -> tuple[Moments, Moments]:
+    def halves(self, functions: Functions, progress: bool) -> tuple[Sums, Sums]:
         """Of functions at both ends of steps, those of every other batch apart; both are shares of one mean."""
         sums: dict[int, list[np.ndarray]] = {}
         for number, (before, after) in enumerate(self._batches(progress)):
@@ -103,7 +117,7 @@ class AllSteps:
             parts = u.T @ u + v.T @ v, self.scale * (change.T @ change)
             old = sums.get(number % 2, [np.zeros_like(part) for part in parts])
             sums[number % 2] = [a + b for a, b in zip(old, parts, strict=True)]
-        first, second = (Moments(*(part / (2 * len(self.before)) for part in sums[half])) for half in (0, 1))
+        first, second = (Sums(*(part / (2 * len(self.before)) for part in sums[half])) for half in (0, 1))
         return first, second
 
     def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
@@ -121,6 +135,17 @@ class AllSteps:
         starts = range(0, len(self.before), size)
         for start in progress_track(starts, "adding up", show=progress and len(starts) > 16):
             yield self.before[start : start + size], self.after[start : start + size]
+
+
+def laplacian_of(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """D − A."""
+    return scipy.sparse.csr_array(scipy.sparse.diags_array(matrix.sum(1)) - matrix)
+
+
+def counts_of(matrix: scipy.sparse.csr_array, measure: str) -> Float[np.ndarray, " nodes"]:
+    """What each node counts: alike where it has edges, or by its degree."""
+    degrees = matrix.sum(1)
+    return degrees if measure == "degrees" else (degrees > 0).astype(float)
 
 
 def of_neighbours(

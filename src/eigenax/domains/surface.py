@@ -1,19 +1,16 @@
-"""Points of a curved surface, drawn by their parameters: a sphere, a torus, or one of your own."""
+"""Curved surfaces, known by parameters of their points: a sphere, a torus, or one of your own."""
 
 import math
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from eigenax.core.batch import Points
-from eigenax.operators.laplace_beltrami import Embedding, check_callable, check_embedding, frame
-from eigenax.sources.base import Source
-from eigenax.sources.box import Box
-from eigenax.sources.mixture import Mixture
+from eigenax.domains.base import Domain
+from eigenax.domains.box import Box
+from eigenax.domains.geometry import Embedding, check_callable, check_embedding, frame
 
 PANELS = {1: 64, 2: 16, 3: 4}
 """Pieces of each axis, for as many axes, with a Gauss–Legendre rule of `NODES` points on each."""
@@ -22,7 +19,7 @@ QUASI_RANDOM = 2**17
 CHUNK = 2**14
 
 
-class Surface(Source):
+class Surface(Domain):
     """The manifold that `embedding` takes the parameters in `box` to; every point of it once, but for edges.
 
     Parameters are drawn uniformly from the box, with weights √det g of mean one: functions learned on a surface are
@@ -34,7 +31,7 @@ class Surface(Source):
     """
 
     box: Box
-    embedding: Embedding = eqx.field(static=True)
+    embedding: Embedding = eqx.field(static=True)  # pyright: ignore[reportIncompatibleVariableOverride]
     mean_area: float = eqx.field(static=True)
     """The mean of √det g over the box."""
 
@@ -42,31 +39,26 @@ class Surface(Source):
         if not isinstance(box, Box):
             raise TypeError(f"Surface(box) must be a Box of parameters; got {type(box).__name__}")
         check_callable("Surface(embedding)", embedding)
-        self.box, self.embedding = box, embedding
+        self.box, self.embedding = box, embedding  # pyright: ignore[reportIncompatibleVariableOverride]
         self.mean_area = _mean_area(box, embedding)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """(d,): a point is a vector of parameters."""
-        return self.box.shape
+    def faces(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """None: functions of the points in space go on across the edges of the box of parameters."""
+        return ()
 
     @property
     def area(self) -> float:
         """The area of the manifold: a length for one parameter, a volume for three."""
         return self.mean_area * self.box.volume
 
-    def sample(self, key: PRNGKeyArray, size: int) -> Points:
-        """Uniform parameters, weighted by area."""
-        return self._weighted(self.box.sample(key, size).x)
+    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        """Parameters that are uniform in their box."""
+        return self._off_the_edge(self.box.place(uniform))
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
-        """Evenly spread parameters, weighted by area."""
-        return self._weighted(self.box.spread(key, size, part).x)
-
-    def _weighted(self, q: Float[Array, "b d"]) -> Points:
-        q = self._off_the_edge(q)
-        area = jax.vmap(lambda one: frame(self.embedding, one).area)(q)
-        return Points(q, area / self.mean_area)
+    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+        """The area at parameters x, over its mean."""
+        return jax.vmap(lambda one: frame(self.embedding, one).area)(x) / self.mean_area
 
     def _off_the_edge(self, q: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """Inside the box by a little: rounding takes some draws to the very edge, where parameters may be singular.
@@ -135,11 +127,6 @@ def torus(major: float, minor: float) -> Surface:
     return Surface(
         Box((0.0, 0.0), (2 * math.pi, 2 * math.pi), boundary="periodic"), TorusEmbedding(float(major), float(minor))
     )
-
-
-def is_place(source: Any) -> bool:
-    """Whether a source is a place, whose points can be drawn anywhere, rather than data."""
-    return isinstance(source, Box | Mixture | Surface)
 
 
 def _mean_area(box: Box, embedding: Embedding) -> float:

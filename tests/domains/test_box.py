@@ -1,13 +1,10 @@
-"""Uniform points in a box."""
+"""Boxes: their bounds, their boundary, and where uniform numbers are placed."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import eigenax as ex
-
-SIZE = 20_000
 
 
 @pytest.mark.parametrize(
@@ -26,28 +23,6 @@ def test_bounds_are_numbers_or_one_number_per_axis(box, low, high):
     assert box.volume == pytest.approx(np.prod(high - low))
     np.testing.assert_array_equal(box.centre, (low + high) / 2)
     np.testing.assert_array_equal(box.half_width, (high - low) / 2)
-
-
-def test_points_are_inside_uniform_on_every_axis_and_independent():
-    box = ex.Box([-1.0, 0.0, 5.0], [1.0, 10.0, 5.5])
-    points = jax.jit(lambda key: box.sample(key, SIZE))(jax.random.key(0))
-    np.testing.assert_array_equal(points.weights, np.ones(SIZE))
-    np.testing.assert_array_equal(box.contains(points.x), np.ones(SIZE))
-    unit = (np.asarray(points.x) - box.low) / (2 * box.half_width)
-    assert unit.shape == (SIZE, 3)
-    assert ((unit >= 0) & (unit <= 1)).all()
-    error = 4.5 / np.sqrt(SIZE)
-    np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=error * np.sqrt(1 / 12))
-    np.testing.assert_allclose((unit**2).mean(0), 1 / 3, atol=error * np.sqrt(4 / 45))
-    np.testing.assert_allclose(np.corrcoef(unit.T), np.eye(3), atol=error)
-
-
-def test_the_same_key_gives_the_same_batch_and_another_key_another():
-    box = ex.Box(-1.0, 1.0, dims=2)
-    draw = jax.jit(lambda key: box.sample(key, 10).x)
-    first, again, other = (draw(jax.random.key(seed)) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).all()
 
 
 def test_the_density_is_one_over_the_volume_inside_and_zero_outside():
@@ -123,31 +98,16 @@ def test_words_must_be_as_many_as_axes(boundary):
         ex.Box(0.0, 1.0, dims=2, boundary=boundary)
 
 
-def test_the_parts_of_a_spread_fill_the_box_evenly_together():
-    box = ex.Box([-1.0, 0.0, 5.0], [1.0, 10.0, 5.5])
-    part = jax.jit(lambda key, index: box.spread(key, 512, index))
-    parts = [part(jax.random.key(0), jnp.asarray(index)) for index in range(8)]
-    together = box.spread(jax.random.key(0), 4096)
-    np.testing.assert_allclose(np.concatenate([p.x for p in parts]), together.x, rtol=1e-6)
-    np.testing.assert_array_equal(together.weights, np.ones(4096))
-    np.testing.assert_array_equal(box.contains(together.x), np.ones(4096))
-    unit = (np.asarray(together.x) - box.low) / (2 * box.half_width)
-    # Chance would be wrong by about 1 / √4096.
-    np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=0.1 / 64)
-    np.testing.assert_allclose(unit.T @ unit / 4096, 1 / 4 + np.eye(3) / 12, atol=0.2 / 64)
-
-
-def test_another_key_shifts_a_spread():
-    box = ex.Box(0.0, 1.0, dims=2)
-    first, again, other = (np.asarray(box.spread(jax.random.key(seed), 20).x) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    shift = (other - first) % 1
-    np.testing.assert_allclose(shift, np.broadcast_to(shift[0], (20, 2)), atol=1e-5)
-    assert (first != other).all()
-
-
 def test_places_go_from_the_low_corner_to_the_high_one():
     box = ex.Box([-1.0, 2.0], [3.0, 2.5])
     assert box.numbers == 2
     got = box.place(jnp.asarray([[0.0, 0.0], [0.5, 0.5], [0.25, 1.0]]))
     np.testing.assert_allclose(got, [[-1, 2], [1, 2.25], [0, 2.5]])
+
+
+def test_a_box_is_flat_and_its_faces_are_its_boundary():
+    box = ex.Box(0.0, 1.0, dims=2, boundary=("free", "periodic"))
+    assert box.box is box
+    assert box.embedding is None
+    assert box.faces == ("free", "periodic")
+    np.testing.assert_array_equal(box.weigh(jnp.zeros((3, 2))), np.ones(3))

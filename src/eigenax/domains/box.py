@@ -1,4 +1,4 @@
-"""Uniform points in a box."""
+"""A box, and what functions do at its faces."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -6,17 +6,16 @@ from typing import Literal, get_args
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from eigenax.core.batch import Points
-from eigenax.core.lattice import independent, shifted_lattice
-from eigenax.sources.base import Source, as_vector
+from eigenax.checks import as_vector
+from eigenax.domains.base import Domain
 
 Boundary = Literal["zero", "free", "periodic"]
 
 
-class Box(Source):
-    """The box [low, high], with points drawn uniformly from it.
+class Box(Domain):
+    """The box [low, high].
 
     Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
     what functions do at the faces of the box under a differential operator: be "zero", be "free", which is to have no
@@ -58,9 +57,18 @@ class Box(Source):
         self.boundary = _per_axis(boundary, len(self.low))
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """(d,)."""
-        return (len(self.low),)
+    def box(self) -> "Box":  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Itself: a point is its own parameters."""
+        return self
+
+    @property
+    def embedding(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """None: a box is flat."""
+
+    @property
+    def faces(self) -> tuple[Boundary, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Its boundary."""
+        return self.boundary
 
     @property
     def centre(self) -> Float[np.ndarray, " d"]:
@@ -86,26 +94,14 @@ class Box(Source):
         inside = (x >= jnp.asarray(self.low, x.dtype)) & (x <= jnp.asarray(self.high, x.dtype))
         return inside.all(-1).astype(x.dtype)
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
-        return len(self.low)
-
     def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
         low, high = jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)
         return low + uniform * (high - low)
 
-    def sample(self, key: PRNGKeyArray, size: int) -> Points:
-        """Uniform points of weight one."""
-        return self._weighted(self.place(independent(key, size, self.numbers)))
-
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
-        """Evenly spread points of weight one."""
-        return self._weighted(self.place(shifted_lattice(key, size, self.numbers, part * size)))
-
-    def _weighted(self, x: Float[Array, "b d"]) -> Points:
-        return Points(x, jnp.ones(len(x), x.dtype))
+    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+        """One each."""
+        return jnp.ones(len(x), x.dtype)
 
 
 def _per_axis(boundary: Boundary | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:

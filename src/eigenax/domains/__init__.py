@@ -1,0 +1,1 @@
+"""Where functions live, and what they do at the edge."""

@@ -1,0 +1,41 @@
+"""The domain: where functions live, as places that uniform numbers stand for."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+from jaxtyping import Array, Float
+
+from eigenax.domains.geometry import Embedding
+
+if TYPE_CHECKING:
+    from eigenax.domains.box import Box
+
+
+class Domain(eqx.Module):
+    """A box of parameters, and what is uniform on what they stand for; a source draws the points."""
+
+    box: eqx.AbstractVar["Box"]
+    """That parameters come from."""
+    embedding: eqx.AbstractVar[Embedding | None]
+    """From parameters to points in space, where the domain is curved."""
+    faces: eqx.AbstractVar[tuple[str, ...]]
+    """What functions do at the faces of each axis; empty where the domain has none."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,), the shape of one point."""
+        return (len(self.box.low),)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers between 0 and 1 place one point."""
+        return len(self.box.low)
+
+    @abstractmethod
+    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+        """The points that uniform numbers stand for."""
+
+    @abstractmethod
+    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+        """What such points must weigh, in the mean one, to be uniform on the domain."""

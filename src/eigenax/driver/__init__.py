@@ -1,0 +1,1 @@
+"""The loop that drives every solver: time, callbacks, checkpoints, interrupts, progress, stopping."""

@@ -1,0 +1,62 @@
+"""When eigenvalues are good enough: `tol`, and what it is relative to."""
+
+import warnings
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from eigenax.modes import Modes
+
+FIRST, NEXT = 0.05, 1.3
+"""The share of its steps after which a long run is first looked at for its errors, and then after each this many times
+as many."""
+
+
+def scales(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """What the error of each eigenvalue is compared with: its size or the range of all, whichever is larger.
+
+    Energies have no natural zero: excitations are differences, and a small eigenvalue among large ones is as good as
+    its error is small beside these. Where all are zero there is nothing to compare with but one.
+
+    >>> scales(np.array([-1.0, 0.0, 1.0])), scales(np.zeros(1))
+    (array([2., 2., 2.]), array([1.]))
+    """
+    scale = np.maximum(np.abs(values), np.ptp(values))
+    return np.where(scale > 0, scale, 1.0)
+
+
+def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
+    """Which eigenvalues are known to a relative accuracy of tol, by their own errors: error ≤ tol · scale."""
+    return relative_errors(modes) <= tol
+
+
+def relative_errors(modes: Modes) -> Float[np.ndarray, " n"]:
+    """Error over scale; infinite where one of the two errors is not known, since nothing then says how small it is."""
+    errors = np.hypot(modes.sampling_errors, modes.basis_errors)
+    return np.where(np.isnan(errors), np.inf, errors / scales(modes.eigenvalues))
+
+
+def is_due(before: int, after: int, total: int) -> bool:
+    """Whether the errors are to be looked at after this step: of a long run, not after each.
+
+    >>> [step for step in range(1, 101) if is_due(step - 1, step, 100)]
+    [5, 7, 9, 11, 15, 19, 25, 32, 41, 54, 69, 90, 100]
+    """
+    marks = FIRST * total * NEXT ** np.arange(64)
+    return total < 1 / FIRST or after >= total or bool(((before < marks) & (marks <= after)).any())
+
+
+def tell_of_missed(modes: Modes, tol: float) -> None:
+    """Warn where tol was not reached: which modes, how far off they may be, and what to try."""
+    missed = ~within(modes, tol)
+    if not missed.any():
+        return
+    numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
+    worst = float(relative_errors(modes).max())
+    known = f"known to {worst:.1g} only" if np.isfinite(worst) else "of unknown error"
+    warnings.warn(
+        f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. Take more "
+        "steps (max_steps=…), a larger basis or batch, or another solver",
+        RuntimeWarning,
+        stacklevel=3,
+    )

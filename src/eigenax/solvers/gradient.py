@@ -1,0 +1,239 @@
+"""Solvers that train a network: updates on batches, compiled in chunks, and a measurement at the end."""
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from eigenax.checks import check_choice, whole, whole_or_none
+from eigenax.core.batch import Batch, effective_share
+from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.core.ritz import Finish
+from eigenax.galerkin.trainable import default_parts
+from eigenax.io.checkpoint import Load
+from eigenax.measurement import FRESH, measure
+from eigenax.modes import Modes
+from eigenax.networks.base import in_precision
+from eigenax.operators.base import Operator
+from eigenax.problem import Problem, check_network
+from eigenax.solvers.base import Info, Solver
+from eigenax.sources.base import Sampler
+from eigenax.stop_reason import StopReason
+
+STEPS, LOOKS = 20_000, 100
+"""Updates where nobody says how many, and log points of a run, of at most `LONGEST` updates each."""
+LONGEST = 500
+PATIENCE, LEAST_PATIENCE = 0.5, 100
+"""Training that goes on for this share of its steps, and this many, without a new lowest sum of residuals has
+stalled. Where the learning rate decays, residuals may fall only in its second half."""
+NEW_LOW = 0.98
+OF_MEASURING = ("samples", "finish", "log_every")
+"""Settings that do not change what is trained, unless a `tol` ends it."""
+
+
+class TrainingState(NamedTuple):
+    """What the next update needs."""
+
+    solver: Any
+    """The solver's own: a named tuple with the network in its field `network`."""
+    sampler: Any
+    lowest: Float[Array, " 2"]
+    """The lowest sum of residuals so far, and the step it was seen at."""
+    step: Int[Array, ""]
+
+
+class GradientSolver(Solver):
+    """A solver that trains a network: `begin` and `update` are all that a new one writes.
+
+    Each update is on a `batch` of draws, in `precision`, and every `log_every` of them are a step of the driver.
+    Results are measured on `samples` fresh points. `finish` is "ritz", the best combinations of the last hidden layer,
+    where the operator takes derivatives, and otherwise "rotate", which diagonalises Λ; "triangular" is the paper's.
+    """
+
+    batch: int = eqx.field(static=True, default=256, kw_only=True, converter=partial(whole, "batch"))
+    samples: int = eqx.field(static=True, default=FRESH, kw_only=True, converter=partial(whole, "samples"))
+    precision: Precision = eqx.field(static=True, default="float32", kw_only=True)
+    finish: Finish | None = eqx.field(static=True, default=None, kw_only=True)
+    log_every: int | None = eqx.field(
+        static=True, default=None, kw_only=True, converter=partial(whole_or_none, "log_every")
+    )
+
+    wants_separate: ClassVar[bool] = False
+    """Whether it is at its best with a network of its own for each function."""
+    trouble: ClassVar[str] = (
+        "the covariance of the functions has no Cholesky factor or a gradient is not finite; lower the learning rate, "
+        "raise the averaging rate towards 1, or enlarge the batch"
+    )
+    """What it means that an update is not healthy, and what to do."""
+
+    def __check_init__(self):
+        check_choice("precision", self.precision, get_args(Precision))
+        if self.finish is not None:
+            check_choice("finish", self.finish, get_args(Finish))
+
+    @abstractmethod
+    def begin(self, network: Any, outputs: int) -> Any:
+        """The state before the first update, a named tuple with the network in its field `network`."""
+
+    @abstractmethod
+    def update(self, operator: Operator, state: Any, batch: Batch) -> tuple[Any, Any]:
+        """The next state, and a named tuple of what a person needs: `eigenvalues`, `residuals`, `healthy` and more
+        numbers. The operator's sign is turned where the largest eigenvalues are wanted: a solver always descends."""
+
+    def why_not(self, problem: Problem) -> str | None:
+        """Networks are real functions whose K u is known."""
+        kind = "is a weak form, without K u" if problem.operator.weak else "is complex"
+        if problem.operator.weak or problem.operator.complex:
+            return f"{self.name} trains real functions on K u, and the operator {kind}; give RayleighRitz()"
+        return None
+
+    def prepared(self, problem: Problem) -> Problem:
+        """With a network, and with points where the states are, for those who give none."""
+        problem.look()
+        with counting_in(self.precision, at_least=True):
+            if problem.network is None:
+                problem = default_parts(problem, self.wants_separate)
+            problem = dataclasses.replace(problem, network=in_precision(problem.network))
+            check_network(problem)
+            self._check_batch(problem)
+        return problem
+
+    def _check_batch(self, problem: Problem) -> None:
+        """Refuse batches whose Σ cannot have full rank, unless it is averaged from the start."""
+        draws = jax.eval_shape(lambda key: problem.source.sample(key, self.batch), jax.random.key(0)).x.shape[0]
+        if draws < problem.n and not self.averages_from_the_start:
+            raise ValueError(
+                f"batch must have at least n = {problem.n} points, since fewer cannot tell {problem.n} functions "
+                f"apart; got {draws}. Enlarge it, or give a solver that averages over batches from the start, such as "
+                "SpIN(…, rate=0.01)"
+            )
+
+    @property
+    def averages_from_the_start(self) -> bool:
+        """Whether a batch may have fewer points than there are functions."""
+        return True
+
+    def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
+        """The solver's own state, and the sampler's."""
+        with counting_in(self.precision, at_least=True):
+            sampler = problem.sampler.init(problem.network, jax.random.fold_in(key, 2**31 - 1), self.batch)
+            lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
+            return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, step)
+
+    def step(self, problem: Problem, state: TrainingState, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
+        """A chunk of updates."""
+        begun, total = int(state.step), self.total(problem, state)
+        length = min(self.log_every or max(1, min(LONGEST, total // LOOKS)), total - begun)
+        with counting_in(self.precision, at_least=True), full_precision():
+            after, infos = _updates(self, problem.descending, problem.sampler, state, key, length)
+            healthy = np.asarray(infos["healthy"])
+            if not healthy.all():
+                return state, Info({}, trouble=f"diverged at step {begun + int(np.argmin(healthy))}: {self.trouble}")
+            metrics = _averaged(infos, problem.sign)
+            residuals = np.asarray(metrics.get("residuals", []))
+            lowest = follow(np.asarray(after.lowest), residuals, begun + length)
+            tells = problem.operator.local and problem.tol is None and len(residuals) > 0
+            stalled = tells and is_stalled(lowest, begun + length, total)
+            after = after._replace(lowest=jnp.asarray(lowest, after.lowest.dtype))
+        return after, Info(metrics, StopReason.STALLED if stalled else None)
+
+    def modes(self, problem: Problem, state: TrainingState) -> Modes:
+        """The network measured on fresh samples."""
+        return measure(
+            state.solver.network,
+            problem.operator,
+            problem.source,
+            n=problem.n,
+            which=problem.which,
+            finish=self.finish or ("ritz" if problem.operator.differential else "rotate"),
+            samples=self.samples,
+            seed=problem.seed,
+            precision=self.precision,
+            progress=problem.progress,
+        )
+
+    def total(self, problem: Problem, state: Any) -> int:
+        """As many updates as were asked for."""
+        return problem.max_steps or STEPS
+
+    def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> TrainingState:
+        """What was saved, in the precision of the run."""
+        with counting_in(self.precision, at_least=True):
+            return load(self.init(problem, key))
+
+    def settings(self, problem: Problem) -> dict[str, Any]:
+        """Those of the training."""
+        with counting_in(self.precision, at_least=True):
+            all_of_them = super().settings(problem)
+        measuring = () if problem.tol is not None else OF_MEASURING
+        return {name: value for name, value in all_of_them.items() if name not in measuring}
+
+
+@eqx.filter_jit
+def _updates(
+    solver: GradientSolver, operator: Operator, sampler: Sampler, state: TrainingState, key: PRNGKeyArray, length: int
+) -> tuple[TrainingState, dict[str, Array]]:
+    """Several updates, as one program."""
+    arrays, static = eqx.partition(state, eqx.is_array)
+
+    def body(carry: TrainingState, _: None) -> tuple[TrainingState, dict[str, Array]]:
+        after, infos = _update(solver, operator, sampler, eqx.combine(carry, static), key)
+        return eqx.filter(after, eqx.is_array), infos
+
+    after, infos = jax.lax.scan(body, arrays, length=length)
+    return eqx.combine(after, static), infos
+
+
+@eqx.filter_jit
+def _update(
+    solver: GradientSolver, operator: Operator, sampler: Sampler, state: TrainingState, key: PRNGKeyArray
+) -> tuple[TrainingState, dict[str, Array]]:
+    """One update, whose key depends on the run's key and the step alone; traced once for chunks of any length."""
+    drawing = jax.random.fold_in(key, state.step)
+    remembered, drawn = sampler.draw(state.sampler, state.solver.network, drawing, solver.batch)
+    inner, info = solver.update(operator, state.solver, drawn)
+    infos = info._asdict() | {"effective_samples": effective_share(drawn.weights)}
+    return state._replace(solver=inner, sampler=remembered, step=state.step + 1), infos
+
+
+def _averaged(infos: dict[str, Array], sign: float) -> dict[str, Any]:
+    """Numbers and lists: the means over a chunk, eigenvalues with their own sign."""
+    means = {name: np.asarray(value, np.float64).mean(0) for name, value in infos.items() if name != "healthy"}
+    if "eigenvalues" in means:
+        means["eigenvalues"] = sign * means["eigenvalues"]
+    return {name: value.tolist() for name, value in means.items()}
+
+
+def follow(lowest: Float[np.ndarray, " 2"], residuals: Float[np.ndarray, " n"], step: int) -> Float[np.ndarray, " 2"]:
+    """The lowest sum of residuals so far and its step, after one more look.
+
+    >>> follow(np.array([1.0, 10.0]), np.array([0.2, 0.3]), 20)
+    array([ 0.5, 20. ])
+    """
+    total = float(residuals.sum())
+    return np.array([total, step]) if total < NEW_LOW * lowest[0] else np.asarray(lowest)
+
+
+def is_stalled(lowest: Float[np.ndarray, " 2"], step: int, steps: int) -> bool:
+    """Whether the lowest sum of residuals is long ago.
+
+    Only where K u is exact: the noise of an estimate is part of every residual, which then tells nothing.
+
+    >>> is_stalled(np.array([0.5, 100.0]), 700, 1000), is_stalled(np.array([0.5, 100.0]), 600, 1000)
+    (True, False)
+    """
+    return bool(step - lowest[1] > max(PATIENCE * steps, LEAST_PATIENCE))
+
+
+def with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:
+    """U at the points of a batch, and the map from cotangents of u to parameters."""
+    parameters, static = eqx.partition(network, eqx.is_inexact_array)
+    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    return u, lambda cotangent: pullback(cotangent)[0]

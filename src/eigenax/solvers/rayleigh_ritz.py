@@ -1,0 +1,148 @@
+"""The Rayleigh–Ritz method: the best combinations of functions that nothing has trained."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
+
+from eigenax.checks import whole_or_none
+from eigenax.galerkin.base import Discretisation, Trial
+from eigenax.galerkin.embedding import OnCells, SoftmaxCells
+from eigenax.galerkin.graph import OnGraph, OnSteps
+from eigenax.galerkin.kernels import OnPairs
+from eigenax.galerkin.place import OnDomain
+from eigenax.galerkin.series import OnSeries
+from eigenax.galerkin.sizes import Sizes
+from eigenax.io.checkpoint import Load
+from eigenax.modes import Modes
+from eigenax.problem import Problem
+from eigenax.solvers.base import Info, Saved, Solver
+from eigenax.stop_reason import StopReason
+
+
+class RitzState(NamedTuple):
+    """Which bases were tried, and what came of them."""
+
+    form: Discretisation
+    scores: Float[np.ndarray, " count"]
+    """Of the bases that were tried, NaN for the others."""
+    last: Trial | None
+    best: Trial | None
+    last_guess: Any
+    best_guess: Any
+    """What these trials began with."""
+    step: int
+
+
+class RayleighRitz(Solver):
+    """No training: one basis of functions after the other, their best combinations in float64, the best basis of all.
+
+    What the functions are depends on the problem: random waves where the states are, for a differential operator on a
+    box or a surface; random waves of the features, for graphs, kernels and series; `basis=SoftmaxCells()` for a smooth
+    embedding of a graph. Bases begin with `n_basis` functions and have twice as many from one to the next, up to
+    `max_basis`; on a domain, `samples` points measure each of them. All three are chosen for the problem unless given.
+
+    >>> RayleighRitz(n_basis=64).name
+    'RayleighRitz'
+    """
+
+    basis: SoftmaxCells | None = eqx.field(static=True, default=None)
+    n_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "n_basis"))
+    max_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "max_basis"))
+    samples: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "samples"))
+
+    def __check_init__(self):
+        if not isinstance(self.basis, SoftmaxCells | None):
+            raise TypeError(
+                f"basis must be SoftmaxCells(…) or None, for waves; got {self.basis!r}: n_basis=… is how many"
+            )
+        if self.n_basis and self.max_basis and self.n_basis > self.max_basis:
+            raise ValueError(f"n_basis must be at most max_basis = {self.max_basis}; got {self.n_basis}")
+
+    @property
+    def sizes(self) -> Sizes:
+        """How many functions and points."""
+        return Sizes(self.n_basis, self.max_basis, self.samples)
+
+    def why_not(self, problem: Problem) -> str | None:
+        """It makes its own functions, where it knows how to."""
+        if problem.network is not None:
+            return (
+                "RayleighRitz makes its own functions and has no use for network=…; leave it out, or give a solver "
+                "that trains it, such as SpIN() or NaturalGradient()"
+            )
+        kinds = discretisations(self.basis)
+        needed = [kind.why_not(problem) for kind in kinds]
+        if None not in needed:
+            takes = "; or ".join(map(str, needed))
+            return f"RayleighRitz takes {takes}. Give another solver, such as SpIN(), for the rest"
+        if (self.max_basis or problem.n) < problem.n:
+            return f"max_basis must be at least n = {problem.n}, a function for each mode; got {self.max_basis}"
+        asked = {name for name in Sizes._fields if getattr(self, name) is not None}
+        useless = asked - self._kind(problem).has_use_for
+        if not useless:
+            return None
+        return f"RayleighRitz has no use for {' and '.join(sorted(useless))} on such a problem; leave it out"
+
+    def _kind(self, problem: Problem) -> type[Discretisation]:
+        return next(kind for kind in discretisations(self.basis) if kind.why_not(problem) is None)
+
+    def prepared(self, problem: Problem) -> Problem:
+        """As it is, once it has been looked at."""
+        self._kind(problem).check(problem)
+        return problem
+
+    def init(self, problem: Problem, key: PRNGKeyArray) -> RitzState:
+        """Nothing tried yet."""
+        form = self._kind(problem)(problem, self.basis, self.sizes)
+        guess = form.first_guess()
+        return RitzState(form, np.full(form.count, np.nan), None, None, guess, guess, 0)
+
+    def step(self, problem: Problem, state: RitzState, key: PRNGKeyArray) -> tuple[RitzState, Info]:
+        """One basis."""
+        form, number = state.form, state.form.following(state.scores)
+        assert number is not None, "finished before"
+        last = state.last
+        guess = state.last_guess if last is None or last.failed else form.next_guess(last)
+        trial = form.trial(number, guess)
+        trial = trial._replace(score=trial.score if np.isfinite(trial.score) else np.inf)
+        scores = state.scores.copy()
+        scores[number] = trial.score
+        best, best_guess = state.best, state.best_guess
+        if best is None or trial.score < form.slack * best.score:
+            best, best_guess = trial, guess
+        finished = form.why_stop(trial, best, scores)
+        if finished is None and form.following(scores) is None:
+            all_taken = state.step + 1 == problem.max_steps
+            finished = StopReason.MAX_STEPS if all_taken else StopReason.LARGEST_BASIS
+        return RitzState(form, scores, trial, best, guess, best_guess, state.step + 1), Info(trial.metrics, finished)
+
+    def modes(self, problem: Problem, state: RitzState) -> Modes:
+        """Those of the best basis."""
+        assert state.best is not None, "at least one basis is tried"
+        return state.form.modes(state.best)
+
+    def total(self, problem: Problem, state: RitzState) -> int:
+        """As many bases as there are, or as were asked for."""
+        return min(state.form.count, problem.max_steps or state.form.count)
+
+    def saved(self, state: RitzState) -> Saved:
+        """What the trials began with: they are done again, to the same bits, where a run goes on."""
+        arrays = (state.scores, state.last_guess, state.best_guess, np.asarray(state.step))
+        return Saved(arrays, {"last": state.last and state.last.number, "best": state.best and state.best.number})
+
+    def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> RitzState:
+        """What was saved, and the trials once more."""
+        fresh = self.init(problem, key)
+        form, like = fresh.form, (fresh.scores, fresh.last_guess, fresh.best_guess, np.asarray(0))
+        scores, last_guess, best_guess, step = load(like)
+        best = form.trial(about["best"], best_guess)
+        last = best if about["last"] == about["best"] else form.trial(about["last"], last_guess)
+        return RitzState(form, scores, last, best, last_guess, best_guess, int(step))
+
+
+def discretisations(basis: SoftmaxCells | None) -> tuple[type[Discretisation], ...]:
+    """Those that make functions of this kind, in the order in which they are asked."""
+    return (OnDomain, OnGraph, OnSteps, OnSeries, OnPairs) if basis is None else (OnCells,)

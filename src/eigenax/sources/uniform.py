@@ -1,0 +1,112 @@
+"""Points of a domain, and of a density."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from eigenax.core.batch import Points
+from eigenax.core.lattice import independent, shifted_lattice
+from eigenax.domains.base import Domain
+from eigenax.sources.base import Component, Sampler, Source
+
+
+class Uniform(Source):
+    """The points of a domain, uniform on it: what `solve` takes for a `Box` or a `Surface`.
+
+    >>> from eigenax import Box
+    >>> Uniform(Box(-1, 1, dims=2)).shape
+    (2,)
+    """
+
+    over: Domain
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,)."""
+        return self.over.shape
+
+    @property
+    def domain(self) -> Domain:
+        """The domain."""
+        return self.over
+
+    @property
+    def density(self) -> Component | None:
+        """The domain, if it has one; parameters of a curved domain are weighted."""
+        return self.over if isinstance(self.over, Component) else None
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Points:
+        """Independent points, weighted by area."""
+        return self._placed(independent, key, size, 0)
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+        """Evenly spread points, weighted by area."""
+        return self._placed(shifted_lattice, key, size, part * size)
+
+    def _placed(self, uniform: Callable[..., Array], key: PRNGKeyArray, size: int, start: int | Array) -> Points:
+        x = self.over.place(uniform(key, size, self.over.numbers, start))
+        return Points(x, self.over.weigh(x))
+
+
+class Distribution(Source):
+    """The points of a density such as `Gaussian`, all of weight one: means over them are means under it.
+
+    >>> from eigenax import Gaussian
+    >>> Distribution(Gaussian(0.0, 1.0, dims=2)).shape
+    (2,)
+    """
+
+    of: Component
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,)."""
+        return self.of.shape
+
+    @property
+    def density(self) -> Component:
+        """The density."""
+        return self.of
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Points:
+        """Independent points."""
+        return self._placed(independent(key, size, self.of.numbers))
+
+    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+        """Evenly spread points."""
+        return self._placed(shifted_lattice(key, size, self.of.numbers, part * size))
+
+    def _placed(self, uniform: Array) -> Points:
+        return Points(self.of.place(uniform), jnp.ones(len(uniform), uniform.dtype))
+
+
+def as_source(given: Any) -> Source:
+    """What draws independent points, or an error.
+
+    >>> from eigenax import Adaptive, Box
+    >>> type(as_source(Adaptive(Box(0, 1)))).__name__
+    'Uniform'
+    """
+    sampler = as_sampler(given)
+    if not isinstance(sampler, Sampler):
+        raise TypeError(
+            "source must be an eigenax domain or source such as Box(-5, 5, dims=2) or Arrays(x); got "
+            f"{type(given).__name__}"
+        )
+    return sampler.source
+
+
+def as_sampler(given: Any) -> Any:
+    """A sampler or a source as it is; a domain, or a density, as the source of its points; and whatever else as it is.
+
+    >>> from eigenax import Box
+    >>> type(as_sampler(Box(0, 1))).__name__
+    'Uniform'
+    """
+    if isinstance(given, Sampler):
+        return given
+    if isinstance(given, Domain):
+        return Uniform(given)
+    return Distribution(given) if isinstance(given, Component) else given

@@ -1,0 +1,19 @@
+"""Why a run ended."""
+
+import enum
+
+
+class StopReason(enum.StrEnum):
+    """Why a run ended; the value says it in words.
+
+    >>> StopReason.TOL.value
+    'the errors are within tol'
+    """
+
+    TOL = "the errors are within tol"
+    STALLED = "the residuals no longer fall"
+    MAX_STEPS = "all steps were taken"
+    EXACT = "what is missed is less than a millionth"
+    SPANNED = "more functions are no further functions of what was seen"
+    HELD_OUT = "more functions do no better on data that they were not found on"
+    LARGEST_BASIS = "there is no further basis to try"

@@ -1,0 +1,52 @@
+"""The solver that is chosen where none is given."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import eigenax as ex
+from eigenax.assemble import prepared
+
+ROWS, IMAGES = np.random.default_rng(0).normal(size=(40, 2)), np.random.default_rng(1).normal(size=(40, 1, 8, 8))
+WELL = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
+KERNEL = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
+LINE, EDGES = ex.Box(-1, 1), np.stack([np.arange(39), np.arange(1, 40)], 1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "source", "which", "name"),
+    [
+        (WELL, LINE, "smallest", "RayleighRitz"),
+        (-ex.LaplaceBeltrami(ex.sphere().embedding), ex.sphere(), "smallest", "RayleighRitz"),
+        (KERNEL, ex.Arrays(ROWS), "largest", "RayleighRitz"),
+        (KERNEL, ex.Gaussian(0.0, 1.0, dims=2), "largest", "RayleighRitz"),
+        (ex.Slowness(), ex.Clips(ROWS), "smallest", "RayleighRitz"),
+        (ex.GraphLaplacian(), ex.Transitions(EDGES, features=ROWS), "smallest", "RayleighRitz"),
+        (KERNEL, ex.Arrays(IMAGES), "largest", "SpIN"),
+        (ex.Slowness(), ex.Clips(IMAGES), "smallest", "SpIN"),
+        (ex.Slowness(), ex.Clips(ROWS), "largest", "SpIN"),
+        (ex.Potential(lambda x: x[0]), LINE, "smallest", "SpIN"),
+    ],
+)
+def test_the_first_that_can_is_taken(operator, source, which, name):
+    problem = ex.Problem.checked(operator, source, 2, which=which)
+    assert ex.AutoSolver().resolved(problem).name == name
+
+
+def test_a_network_is_trained_and_refused_if_it_does_not_fit():
+    network = ex.Bounded(ex.Walls(LINE), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    solver, problem = prepared(ex.Problem.checked(WELL, LINE, 2, network=network), ex.AutoSolver())
+    assert solver.name == "SpIN"
+    assert problem.network is not None
+    with pytest.raises(ValueError, match="network must return n = 3 values"):
+        prepared(ex.Problem.checked(WELL, LINE, 3, network=network), ex.AutoSolver())
+
+
+def test_what_it_chooses_it_also_does_when_asked_itself():
+    problem, auto = ex.Problem.checked(WELL, LINE, 2, max_steps=1), ex.AutoSolver()
+    assert auto.why_not(problem) is None
+    state, _ = auto.step(problem, auto.init(problem, jax.random.key(0)), jax.random.key(0))
+    assert auto.total(problem, state) == 1
+    expected = ex.solve(WELL, LINE, 2, solver=ex.RayleighRitz(), max_steps=1, progress=False)
+    np.testing.assert_array_equal(auto.modes(problem, state).eigenvalues, expected.eigenvalues)

@@ -70,3 +70,17 @@ def test_cells_of_another_number_are_another_run(tmp_path):
     run(6)
     with pytest.raises(ex.RunError, match=r"holds another run \(basis was"):
         run(8)
+
+
+def test_a_run_that_has_ended_is_read_back_to_the_same_bits(tmp_path):
+    """The last basis is tried again, with what it began with from the file instead of from the basis before."""
+    solver = ex.RayleighRitz(n_basis=32, max_basis=64, samples=2**12)
+
+    def run():
+        options = {"solver": solver, "max_steps": 3, "checkpoint_dir": tmp_path, "progress": False}
+        return ex.solve(WELL, ex.Box(-6, 6), 3, **options)
+
+    first, again = run(), run()
+    assert again.steps == first.steps > 1
+    np.testing.assert_array_equal(again.eigenvalues, first.eigenvalues)
+    np.testing.assert_array_equal(again.coefficients, first.coefficients)

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
@@ -97,7 +98,7 @@ class RayleighRitz(Solver):
     def init(self, problem: Problem, key: PRNGKeyArray) -> RitzState:
         """Nothing tried yet."""
         form = self._kind(problem)(problem, self.basis, self.sizes)
-        guess = form.first_guess()
+        guess = _laid_out(form.first_guess())
         return RitzState(form, np.full(form.count, np.nan), None, None, guess, guess, 0)
 
     def step(self, problem: Problem, state: RitzState, key: PRNGKeyArray) -> tuple[RitzState, Info]:
@@ -105,7 +106,7 @@ class RayleighRitz(Solver):
         form, number = state.form, state.form.following(state.scores)
         assert number is not None, "finished before"
         last = state.last
-        guess = state.last_guess if last is None or last.failed else form.next_guess(last)
+        guess = state.last_guess if last is None or last.failed else _laid_out(form.next_guess(last))
         trial = form.trial(number, guess)
         trial = trial._replace(score=trial.score if np.isfinite(trial.score) else np.inf)
         scores = state.scores.copy()
@@ -141,6 +142,11 @@ class RayleighRitz(Solver):
         best = form.trial(about["best"], best_guess)
         last = best if about["last"] == about["best"] else form.trial(about["last"], last_guess)
         return RitzState(form, scores, last, best, last_guess, best_guess, int(step))
+
+
+def _laid_out(guess: Any) -> Any:
+    """In memory as a file gives it back: sums over a view of something else would differ in their last bit."""
+    return jax.tree.map(lambda part: np.asarray(part, order="C"), guess)
 
 
 def discretisations(basis: SoftmaxCells | None) -> tuple[type[Discretisation], ...]:

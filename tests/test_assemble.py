@@ -346,3 +346,27 @@ def test_a_domain_by_a_stranger_is_not_taken_for_its_box():
     exact = np.linalg.eigvalsh(dense)[::-1][:3]
     modes = ex.solve(GAUSSIAN, Triangle(), 3, which="largest", progress=False)
     np.testing.assert_allclose(modes.eigenvalues, exact, rtol=0.02)
+
+
+def test_a_basis_is_looked_at_whatever_the_number_of_them():
+    modes = ex.solve(oscillator(), ex.Box(-6, 6), n=2, tol=1e-2, max_steps=1000, progress=False)
+    assert modes.stop_reason is ex.StopReason.TOL
+    assert modes.steps < 4
+
+
+class Drift(ex.Operator):
+    """−u″ − 5u′, which is not symmetric."""
+
+    wants_boundary = True
+
+    def apply(self, function, batch, u):
+        def at(x):
+            return jnp.trace(jax.hessian(function)(x), axis1=1, axis2=2) + 5 * jax.jacfwd(function)(x)[:, 0]
+
+        return -jax.vmap(at)(batch.x)
+
+
+def test_a_tol_is_not_reached_where_the_residual_says_otherwise():
+    with pytest.warns(RuntimeWarning, match=r"tol = 0.01 was not reached .*modes 1, 2 of 2"):
+        modes = ex.solve(Drift(), ex.Box(0, 1), n=2, tol=1e-2, max_steps=2, progress=False)
+    assert modes.stop_reason is ex.StopReason.MAX_STEPS

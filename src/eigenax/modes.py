@@ -120,6 +120,7 @@ class Modes(eqx.Module):
                 "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
+        operator.check(place.sample(jax.random.key(self.seed), 64))
         fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
 
         (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)
@@ -164,9 +165,10 @@ class Modes(eqx.Module):
         """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 sampling
         errors; for an eigenvalue of zero, a millionth of the largest.
 
-        An unknown residual counts as not converged.
+        Where the residual is unknown the basis error takes its place; unknown as well, it counts as not converged.
         """
         distance, size = distance_to_exact(self.eigenvalues, self.residuals), np.abs(self.eigenvalues)
+        distance = np.where(np.isnan(distance), self.basis_errors, distance)
         enough = np.maximum(0.01 * size, 1e-6 * size.max())
         return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
 

@@ -87,7 +87,8 @@ def _stepped(problem: Problem, solver: Solver, before: Snapshot, key: Any) -> tu
         raise DivergedError(f"{info.trouble}. The state of step {before.step} is the last good one", before)
     step, total, modes = int(state.step), solver.total(problem, state), None
     reason = info.finished or (StopReason.MAX_STEPS if step >= total else None)
-    if problem.tol is not None and (reason or is_due(before.step, step, total)):
+    looked_at = reason or solver.has_long_steps or is_due(before.step, step, total)
+    if problem.tol is not None and looked_at:
         with contextlib.suppress(SingularMomentsError):  # functions that are still alike have no errors yet
             modes = solver.modes(problem, state)
             reason = StopReason.TOL if within(modes, problem.tol).all() else reason

@@ -5,11 +5,15 @@ import warnings
 import numpy as np
 from jaxtyping import Bool, Float
 
+from eigenax.core.ritz import distance_to_exact
 from eigenax.modes import Modes
+from eigenax.stop_reason import StopReason
 
 FIRST, NEXT = 0.05, 1.3
 """The share of its steps after which a long run is first looked at for its errors, and then after each this many times
 as many."""
+DOUBTED = 0.01
+"""A residual that speaks of an error of this share of the scale, or more, is believed rather than a smaller error."""
 
 
 def scales(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -32,8 +36,10 @@ def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
 
 def relative_errors(modes: Modes) -> Float[np.ndarray, " n"]:
     """Error over scale; infinite where one of the two errors is not known, since nothing then says how small it is."""
-    errors = np.hypot(modes.sampling_errors, modes.basis_errors)
-    return np.where(np.isnan(errors), np.inf, errors / scales(modes.eigenvalues))
+    errors, scale = np.hypot(modes.sampling_errors, modes.basis_errors), scales(modes.eigenvalues)
+    by_residual = distance_to_exact(modes.eigenvalues, modes.residuals)
+    errors = np.where(by_residual > DOUBTED * scale, np.maximum(errors, by_residual), errors)
+    return np.where(np.isnan(errors), np.inf, errors / scale)
 
 
 def is_due(before: int, after: int, total: int) -> bool:
@@ -53,10 +59,12 @@ def tell_of_missed(modes: Modes, tol: float) -> None:
         return
     numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
     worst = float(relative_errors(modes).max())
-    known = f"known to {worst:.1g} only" if np.isfinite(worst) else "of unknown error"
+    known = f"known to {worst:.2g} only" if np.isfinite(worst) else "of unknown error"
+    out_of_steps = modes.stop_reason is StopReason.MAX_STEPS
+    try_this = "more steps (max_steps=…)" if out_of_steps else "a larger basis or batch, or another solver"
     warnings.warn(
-        f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. Take more "
-        "steps (max_steps=…), a larger basis or batch, or another solver",
+        f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. "
+        f"Take {try_this}",
         RuntimeWarning,
         stacklevel=3,
     )

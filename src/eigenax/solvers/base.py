@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 from jaxtyping import PRNGKeyArray
@@ -38,6 +38,9 @@ class Solver(eqx.Module):
     A state is a named tuple with the number of steps behind it in its field `step`. The key is that of the run: fold
     the step into it, so that a resumed run has the same bits.
     """
+
+    has_long_steps: ClassVar[bool] = False
+    """Whether a step is so much work that its errors are worth a look, where there is a `tol`, after each."""
 
     @abstractmethod
     def why_not(self, problem: Problem) -> str | None:

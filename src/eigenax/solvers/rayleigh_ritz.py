@@ -1,7 +1,7 @@
 """The Rayleigh–Ritz method: the best combinations of functions that nothing has trained."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -48,6 +48,8 @@ class RayleighRitz(Solver):
     >>> RayleighRitz(n_basis=64).name
     'RayleighRitz'
     """
+
+    has_long_steps: ClassVar[bool] = True
 
     basis: SoftmaxCells | None = eqx.field(static=True, default=None)
     n_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "n_basis"))

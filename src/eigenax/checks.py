@@ -22,6 +22,12 @@ def whole_or_none(name: str, value: Any) -> int | None:
     return None if value is None else whole(name, value)
 
 
+def check_not_constant_alone(n: int) -> None:
+    """Refuse to look for nothing but the constant, where an operator has it as its first function."""
+    if n == 1:
+        raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+
+
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Refuse what is not one of the words allowed."""
     if value not in allowed:

@@ -40,6 +40,12 @@ class Solution(NamedTuple):
     basis_errors: Float[np.ndarray, " n"]
     residuals: Float[np.ndarray, " n"]
 
+    def told(self) -> dict[str, list[float]]:
+        """What is logged of it."""
+        errors = np.hypot(self.sampling_errors, self.basis_errors)
+        values = {"eigenvalues": self.values, "residuals": self.residuals, "standard_errors": errors}
+        return {name: each.tolist() for name, each in values.items()}
+
 
 def measure(
     network: Any,

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
-from eigenax.checks import whole
+from eigenax.checks import check_not_constant_alone, whole
 from eigenax.core.ritz import distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.random_waves import Moments, Whitened, signs_of
@@ -232,8 +232,7 @@ class OnCells(Discretisation):
         graph, factor, self.n = problem.source.graph, problem.operator.differences, problem.n - 1
         assert graph is not None, "asked for before"
         assert factor is not None, "asked for before"
-        if self.n == 0:
-            raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+        check_not_constant_alone(problem.n)
         self.graph, self.factor, self.seed = Graph.of(graph), 2 * factor, problem.seed
         self.cells = min(basis.cells, max(self.n + 1, len(self.graph.rows) // ROWS_PER_CELL))
         tuned_on = basis.tuned_on and basis.tuned_on.graph

@@ -42,12 +42,7 @@ class OnFeatures(Discretisation):
 
     def told(self, found: Solution) -> dict[str, Any]:
         """What is said of a trial."""
-        return {
-            "eigenvalues": found.values.tolist(),
-            "residuals": found.residuals.tolist(),
-            "standard_errors": np.hypot(found.sampling_errors, found.basis_errors).tolist(),
-            "waves": len(found.coefficients) - 1,
-        }
+        return found.told() | {"waves": len(found.coefficients) - 1}
 
     def network(self, trial: Trial) -> OnInputs:
         """The waves and a constant."""

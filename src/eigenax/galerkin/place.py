@@ -67,14 +67,8 @@ class OnDomain(Discretisation):
             found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
         except SingularMomentsError as error:  # more waves may do
             return Trial(number, (waves, source), np.inf, {"waves": size}, failed=error)
+        told = found.told() | {"waves": size, "effective_samples": share}
         stated = np.hypot(found.sampling_errors, found.basis_errors)
-        told = {
-            "eigenvalues": found.values.tolist(),
-            "residuals": found.residuals.tolist(),
-            "standard_errors": stated.tolist(),
-            "waves": size,
-            "effective_samples": share,
-        }
         return Trial(number, (waves, source), float(stated.sum()), told, found)
 
     def _size(self, number: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
@@ -60,8 +61,7 @@ class OnSeries(Discretisation):
         if all((rows == episodes[0][0]).all() for rows in episodes):
             raise ValueError("every row of the series is the same: nothing in it is slow or fast")
         self.all_episodes, self.factor, self.n = episodes, factor, problem.n - 1
-        if self.n == 0:
-            raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
+        check_not_constant_alone(problem.n)
         self.episodes = _first_rows(episodes, LOOKED_AT)
         self.folds = _folds(self.episodes)
         counts = self._counts(sizes)

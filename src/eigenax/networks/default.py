@@ -4,6 +4,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
+from eigenax.checks import check_not_constant_alone
 from eigenax.networks.base import Network, OnInputs, WithConstant
 from eigenax.networks.conv import Conv
 from eigenax.networks.features import ScaledInputs, ScaledPixels
@@ -20,9 +21,9 @@ def default_network(
     With a constant first function where one is known, and inputs of order one.
     """
     constant = operator.fixes_constants and which == "smallest"
+    if constant:
+        check_not_constant_alone(n)
     learned = n - 1 if constant else n
-    if learned == 0:
-        raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
     if len(source.shape) not in {1, 3}:
         raise ValueError(
             f"points of shape {source.shape} are neither vectors (d,) nor images (channels, height, width); "

@@ -253,3 +253,9 @@ def test_numbers_of_a_state_are_saved_as_arrays_are(tmp_path):
     np.testing.assert_array_equal(again[-1].state.values, whole[-1].state.values)
     assert run(ended, checkpoint_dir=tmp_path).steps == 4
     assert [snapshot.step for snapshot in ended] == [4]
+
+
+def test_operator_and_source_are_looked_at_whatever_the_solver():
+    nowhere = -ex.Laplacian() + ex.Potential(lambda x: jnp.log(x[0]))
+    with pytest.raises(ValueError, match="the function returned nan at x = "):
+        ex.solve(nowhere, LINE, 2, solver=HalvingSolver(), progress=False)

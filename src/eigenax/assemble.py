@@ -12,7 +12,7 @@ from eigenax.modes import Modes, Which
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.solvers.auto import AutoSolver
-from eigenax.solvers.base import Solver
+from eigenax.solvers.base import Solver, SolverChoice
 
 
 def solve(
@@ -21,7 +21,7 @@ def solve(
     n: int,
     *,
     which: Which = "smallest",
-    solver: Solver | None = None,
+    solver: SolverChoice | None = None,
     network: Any = None,
     tol: float | None = None,
     max_steps: int | None = None,
@@ -49,26 +49,26 @@ def solve(
         operator, source, n, which=which, network=network, tol=tol, max_steps=max_steps, seed=seed, progress=progress
     )
     _check_run(solver, callbacks)
-    solver, problem = prepared(problem, solver or AutoSolver())
-    last, modes = iterate(problem, solver, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
-    modes = solver.modes(problem, last.state) if modes is None else modes
-    modes = dataclasses.replace(modes, steps=last.step, solver=solver.name, stop_reason=last.stop_reason)
+    chosen, problem = prepared(problem, solver or AutoSolver())
+    last, modes = iterate(problem, chosen, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
+    modes = chosen.modes(problem, last.state) if modes is None else modes
+    modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
     if tol is not None:
         tell_of_missed(modes, tol)
     return modes
 
 
-def prepared(problem: Problem, solver: Solver) -> tuple[Solver, Problem]:
+def prepared(problem: Problem, solver: SolverChoice) -> tuple[Solver, Problem]:
     """The solver for a problem, and the problem as that solver takes it; refused if it cannot."""
-    solver = solver.resolved(problem)
-    reason = solver.why_not(problem)
+    chosen = solver.resolved(problem)
+    reason = chosen.why_not(problem)
     if reason is not None:
         raise ValueError(reason)
-    return solver, solver.prepared(problem)
+    return chosen, chosen.prepared(problem)
 
 
 def _check_run(solver: Any, callbacks: Any) -> None:
-    if not isinstance(solver, Solver | None):
+    if not isinstance(solver, SolverChoice | None):
         hint = ": call it" if isinstance(solver, type) else ""
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}{hint}")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):

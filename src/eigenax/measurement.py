@@ -13,7 +13,7 @@ from scipy.ndimage import maximum_filter1d
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in
-from eigenax.core.ritz import CUTOFFS, Finish, combine, distance_to_exact, lowest
+from eigenax.core.ritz import CUTOFFS, Combination, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
@@ -39,6 +39,8 @@ class Solution(NamedTuple):
     sampling_errors: Float[np.ndarray, " n"]
     basis_errors: Float[np.ndarray, " n"]
     residuals: Float[np.ndarray, " n"]
+    next_value: float | None = None
+    """The eigenvalue after the last of these, where it is known."""
 
     def told(self) -> dict[str, list[float]]:
         """What is logged of it."""
@@ -82,7 +84,7 @@ def measure(
         found = ritz(network, operator, fresh, whole("n", n), which)
     else:
         sign = 1 if which == "smallest" else -1
-        values, coefficients = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
+        values, coefficients, _ = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
         scatter, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
         found = Solution(values, coefficients, scatter, distance_to_exact(values, residuals), residuals)
     return Modes(
@@ -100,6 +102,7 @@ def measure(
         source if source.is_endless else None,
         solver,
         stop_reason,
+        found.next_value,
     )
 
 
@@ -154,10 +157,11 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     rotated = [_rotated(sign, *(part[:, block, block] for part in sums)) for block in blocks]
     by_residual = not np.isnan(rotated[0].residuals).any()
     best = min(range(len(CUTS)), key=lambda c: (rotated[c].residuals if by_residual else rotated[c].values).sum())
-    values, rotation, scatter, distance, residuals = rotated[best]
+    values, rotation, scatter, distance, residuals, _ = rotated[best]
     if nested:
-        distance = _still_to_come(sigma, pi, solutions[best].values, CUTS[best], residuals)
-    return Solution(sign * values, candidates[best] @ rotation, scatter, distance, residuals)
+        distance = _still_to_come(sigma, pi, solutions[best], CUTS[best], residuals)
+    next_value = solutions[best].signed(sign).next_value
+    return Solution(sign * values, candidates[best] @ rotation, scatter, distance, residuals, next_value)
 
 
 def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
@@ -168,7 +172,7 @@ def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[
 def _still_to_come(
     sigma: Inexact[np.ndarray, "f f"],
     pi: Inexact[np.ndarray, "f f"],
-    values: Float[np.ndarray, " n"],
+    found: Combination,
     cut: float,
     residuals: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
@@ -177,15 +181,15 @@ def _still_to_come(
     Where rounding decides what functions can add, extrapolation would be overconfident. Where so few functions leave
     nothing to extrapolate from, the residual alone tells.
     """
-    n = len(values)
-    distance = distance_to_exact(values, residuals)
+    n = len(found.values)
+    distance = distance_to_exact(found.values, residuals, found.next_value)
     if len(sigma) < 4 * n:
         return distance
     try:
         quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
     except SingularMomentsError:  # a part has too few that can be told apart
         return distance
-    last = np.abs(half - values)
+    last = np.abs(half - found.values)
     return np.maximum(_next_fall(np.abs(quarter - half), last), np.fmin(distance, last))
 
 
@@ -217,7 +221,7 @@ def _rotated(
     """
     pi = sign * pi
     try:
-        values, rotation = combine(sigma.mean(0), pi.mean(0))
+        values, rotation, _ = combine(sigma.mean(0), pi.mean(0))
     except SingularMomentsError:
         n = sigma.shape[1]
         never = np.full(n, np.inf)

@@ -67,6 +67,8 @@ class Modes(eqx.Module):
     """The name of the solver that found them."""
     stop_reason: StopReason | None = eqx.field(static=True, default=None)
     """Why it ended."""
+    next_eigenvalue: float | None = eqx.field(static=True, default=None)
+    """The eigenvalue after the last of these, where it was found along with them."""
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
@@ -84,6 +86,8 @@ class Modes(eqx.Module):
             raise TypeError(f"modes are chosen by a slice such as modes[1:4]; got {chosen!r}")
         each = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
         fields = {name: getattr(self, name)[chosen] for name in each}
+        last = self.n - 1 in range(*chosen.indices(self.n))
+        fields |= {"next_eigenvalue": self.next_eigenvalue if last else None}
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:
@@ -163,13 +167,15 @@ class Modes(eqx.Module):
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
         """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 sampling
-        errors; for an eigenvalue of zero, a millionth of the largest.
+        errors; for an eigenvalue of zero, a millionth of the largest that was found.
 
         Where the residual is unknown the basis error takes its place; unknown as well, it counts as not converged.
         """
-        distance, size = distance_to_exact(self.eigenvalues, self.residuals), np.abs(self.eigenvalues)
+        distance = distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
+        size = np.abs(self.eigenvalues)
         distance = np.where(np.isnan(distance), self.basis_errors, distance)
-        enough = np.maximum(0.01 * size, 1e-6 * size.max())
+        largest = max(size.max(), abs(self.next_eigenvalue or 0.0))
+        enough = np.maximum(0.01 * size, 1e-6 * largest)
         return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
 
 

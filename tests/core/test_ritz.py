@@ -18,7 +18,7 @@ def moments(seed=0, size=5):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_rotation_solves_the_generalised_eigenproblem_in_order(sign):
     sigma, pi = moments()
-    values, coefficients = combine(sigma, pi, "rotate", sign)
+    values, coefficients, _ = combine(sigma, pi, "rotate", sign)
     np.testing.assert_allclose(values, scipy.linalg.eigh(pi, sigma, eigvals_only=True)[::sign])
     np.testing.assert_allclose(coefficients.T @ sigma @ coefficients, np.eye(5), atol=1e-10)
     np.testing.assert_allclose(coefficients.T @ pi @ coefficients, np.diag(values), atol=1e-10)
@@ -26,7 +26,7 @@ def test_rotation_solves_the_generalised_eigenproblem_in_order(sign):
 
 def test_triangular_is_the_papers_whitening():
     sigma, pi = moments()
-    values, coefficients = combine(sigma, pi, "triangular")
+    values, coefficients, _ = combine(sigma, pi, "triangular")
     np.testing.assert_allclose(np.tril(coefficients, -1), 0)
     np.testing.assert_allclose(coefficients.T @ sigma @ coefficients, np.eye(5), atol=1e-10)
     np.testing.assert_allclose(values, np.diag(coefficients.T @ pi @ coefficients))
@@ -76,7 +76,7 @@ def test_eigenfunctions_in_the_span_are_found_exactly_whatever_the_samples(sines
     squares = np.arange(1, sines + 1) ** 2
     for seed in range(5):
         sigma, pi, exact = sines_and_others(seed, sines, others, samples)
-        values, c = lowest(sigma, pi, sines, [1e-14])[0]
+        values, c, _ = lowest(sigma, pi, sines, [1e-14])[0]
         b, _ = restricted(sigma, pi, c)
         np.testing.assert_allclose(np.sort(np.linalg.eigvals(b).real), squares, rtol=1e-7)
         missed = exact - c @ (c.T @ sigma @ exact)
@@ -93,7 +93,7 @@ def test_perturbed_pencils_agree_with_scipy(n):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         sigma, pi = pencil(seed, np.diag(np.arange(30.0)) + 0.05 * rng.normal(size=(30, 30)))
-        values, c = lowest(sigma, pi, n, [1e-12])[0]
+        values, c, _ = lowest(sigma, pi, n, [1e-12])[0]
         b, away = restricted(sigma, pi, c)
         exact = np.sort(scipy.linalg.eig(pi, sigma, right=False).real)[:n]
         np.testing.assert_allclose(c.T @ sigma @ c, np.eye(n), atol=1e-10)
@@ -120,7 +120,7 @@ def test_pairs_that_chance_made_complex_stay_together():
     for seed in range(40):
         sigma, pi = pencil(seed, matrix)
         for n in range(1, 7):  # two of these cut a pair in half
-            values, c = lowest(sigma, pi, n, [1e-12])[0]
+            values, c, _ = lowest(sigma, pi, n, [1e-12])[0]
             np.testing.assert_allclose(values, spectrum[:n], atol=1e-6)
             b, away = restricted(sigma, pi, c)
             if n not in {2, 5}:
@@ -161,7 +161,7 @@ def test_functions_that_are_zero_on_the_samples_are_left_out():
         rng = np.random.default_rng(seed)
         u, potential = rng.normal(size=(200, 6)), rng.uniform(1, 2, (200, 1))
         u[:, 2] = 0
-        values, c = lowest(*moments_of_functions(u, potential), 2, [1e-6])[0]
+        values, c, _ = lowest(*moments_of_functions(u, potential), 2, [1e-6])[0]
         alone = lowest(*moments_of_functions(np.delete(u, 2, 1), potential), 2, [1e-6])[0]
         np.testing.assert_allclose(values, alone.values, rtol=1e-9)
         np.testing.assert_allclose(c[2], 0, atol=1e-9)  # elsewhere they may be anything
@@ -193,7 +193,7 @@ def test_directions_below_the_cut_are_left_out(cut):
     above = variances > cut * variances[-1]
     whitening = scale[:, None] * axes[:, above] / np.sqrt(variances[above])
     assert 3 < above.sum() < 12
-    values, c = lowest(sigma, pi, 3, [cut])[0]
+    values, c, _ = lowest(sigma, pi, 3, [cut])[0]
     np.testing.assert_allclose(values, np.linalg.eigvalsh(whitening.T @ pi @ whitening)[:3], rtol=1e-7)
     np.testing.assert_allclose(c.T @ sigma @ c, np.eye(3), atol=1e-7)
 

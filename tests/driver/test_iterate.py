@@ -127,13 +127,14 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     for message, change in {
         "seed was 0 and is 1": {"seed": 1},
         "batch was 32 and is 16": {"solver": small_solver(batch=16)},
-        "problem was": {"operator": 2.0 * oscillator()},
+        "problem was": {"operator": 1.005 * oscillator()},
         "n was 2 and is 3": {"n": 3},
         "max_steps was 30 and is 40": {"max_steps": 40},
         "which was smallest and is largest": {"operator": -oscillator(), "which": "largest"},
         "precision was float32 and is float64": {"solver": small_solver(precision="float64")},
         "solver was SpIN and is NaturalGradient": {"solver": small_solver(ex.NaturalGradient)},
         "average was moments and is jacobian": {"solver": small_solver(average="jacobian")},
+        "rate was .* and is ": {"solver": small_solver(rate=ex.following(optax.constant_schedule(1.0), floor=0.5))},
     }.items():
         with pytest.raises(ex.RunError, match=rf"holds another run .*{message}"):
             small_run(checkpoint_dir=tmp_path, **change)

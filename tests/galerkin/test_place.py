@@ -54,8 +54,8 @@ def oscillator(**settings):
 def test_a_tol_ends_the_bases_where_the_errors_are_within_it():
     modes = oscillator(tol=0.1)
     assert modes.steps == 1
-    assert (modes.standard_errors <= 0.1 * scales(modes.eigenvalues)).all()
-    assert (np.abs(modes.eigenvalues - [1, 3, 5]) <= 0.1 * scales(modes.eigenvalues)).all()
+    assert (modes.standard_errors <= 0.1 * scales(modes.eigenvalues, modes.standard_errors, None)).all()
+    assert (np.abs(modes.eigenvalues - [1, 3, 5]) <= 0.1 * scales(modes.eigenvalues, modes.standard_errors, None)).all()
     assert modes.stop_reason is ex.StopReason.TOL
 
 

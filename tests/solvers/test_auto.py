@@ -1,6 +1,5 @@
 """The solver that is chosen where none is given."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ LINE, EDGES = ex.Box(-1, 1), np.stack([np.arange(39), np.arange(1, 40)], 1)
         (KERNEL, ex.Gaussian(0.0, 1.0, dims=2), "largest", "RayleighRitz"),
         (ex.Slowness(), ex.Clips(ROWS), "smallest", "RayleighRitz"),
         (ex.GraphLaplacian(), ex.Transitions(EDGES, features=ROWS), "smallest", "RayleighRitz"),
+        (WELL, ex.Adaptive(LINE), "smallest", "SpIN"),
         (KERNEL, ex.Arrays(IMAGES), "largest", "SpIN"),
         (ex.Slowness(), ex.Clips(IMAGES), "smallest", "SpIN"),
         (ex.Slowness(), ex.Clips(ROWS), "largest", "SpIN"),
@@ -41,12 +41,3 @@ def test_a_network_is_trained_and_refused_if_it_does_not_fit():
     assert problem.network is not None
     with pytest.raises(ValueError, match="network must return n = 3 values"):
         prepared(ex.Problem.checked(WELL, LINE, 3, network=network), ex.AutoSolver())
-
-
-def test_what_it_chooses_it_also_does_when_asked_itself():
-    problem, auto = ex.Problem.checked(WELL, LINE, 2, max_steps=1), ex.AutoSolver()
-    assert auto.why_not(problem) is None
-    state, _ = auto.step(problem, auto.init(problem, jax.random.key(0)), jax.random.key(0))
-    assert auto.total(problem, state) == 1
-    expected = ex.solve(WELL, LINE, 2, solver=ex.RayleighRitz(), max_steps=1, progress=False)
-    np.testing.assert_array_equal(auto.modes(problem, state).eigenvalues, expected.eigenvalues)

@@ -173,9 +173,17 @@ def test_mapped_files_must_be_finite(tmp_path):
     [
         ([], "empty list"),
         ([np.ones((30, 2)), np.ones((30, 3))], r"episode 0 has \(2,\) and episode 1 has \(3,\)"),
-        ([np.ones((30, 2)), np.ones((5, 2))], "episode 1 must be an array .* of at least 10 rows"),
+        ([np.ones((30, 2)), np.ones((1, 2))], "episode 1 must be an array .* of at least 2 rows"),
     ],
 )
 def test_episodes_must_be_alike_and_long_enough(series, said):
     with pytest.raises(ValueError, match=said):
         ex.Clips(series)
+
+
+def test_clips_of_short_episodes_are_as_long_as_these():
+    episodes = [np.random.default_rng(k).normal(size=(6, 2)).cumsum(0) for k in range(40)]
+    assert ex.Clips(episodes).length == 6
+    assert ex.Clips(np.zeros((50, 2))).length == 10
+    modes = ex.solve(ex.Slowness(), episodes, 3, progress=False)
+    assert modes.solver == "RayleighRitz"

@@ -29,6 +29,12 @@ class Combination(NamedTuple):
 
     values: Float[np.ndarray, " n"]
     coefficients: Inexact[np.ndarray, "k n"]
+    next_value: float | None = None
+    """The value after the last of these, where it is known."""
+
+    def signed(self, sign: int) -> "Combination":
+        """Values times a sign."""
+        return Combination(sign * self.values, self.coefficients, self.next_value and sign * self.next_value)
 
 
 def combine(
@@ -116,7 +122,8 @@ def lowest(
         small = start.conj().T @ matrix[:count, :count] @ start
         basis = start @ _ordered(small, n)
         values, rotation = np.linalg.eigh(_hermitian(basis.conj().T @ matrix[:count, :count] @ basis))
-        found.append(Combination(values[:n], whitening[:, :count] @ (basis @ rotation[:, :n])))
+        next_value = float(np.sort(np.linalg.eigvals(small).real)[n]) if len(small) > n else None
+        found.append(Combination(values[:n], whitening[:, :count] @ (basis @ rotation[:, :n]), next_value))
     return found
 
 
@@ -184,23 +191,25 @@ def lowest_symmetric(
             "that tell more points apart"
         )
     matrix = whitening.T @ pi @ whitening
-    values, vectors = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, n - 1))
-    return Combination(values, whitening @ vectors), directions
+    values, vectors = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, min(n, directions - 1)))
+    return Combination(values[:n], whitening @ vectors[:, :n], *values[n:].tolist()), directions
 
 
 def _hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:
     return (matrix + matrix.conj().T) / 2
 
 
-def distance_to_exact(values: Float[np.ndarray, " n"], residuals: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def distance_to_exact(
+    values: Float[np.ndarray, " n"], residuals: Float[np.ndarray, " n"], next_value: float | None = None
+) -> Float[np.ndarray, " n"]:
     """Residual²/gap, an estimate of how far each value is from an exact eigenvalue.
 
-    The gap is the distance to the nearest other value that is not within a residual of this one; where there is none,
-    the residual itself is the estimate.
+    The gap is the distance to the nearest other value that is not within a residual of this one, the next one among
+    them where it is known; where there is none, the residual itself is the estimate.
 
     >>> distance_to_exact(np.array([1.0, 3.0]), np.array([0.2, 0.1])).round(3)
     array([0.02 , 0.005])
     """
-    distances = np.abs(values[:, None] - values)
+    distances = np.abs(values[:, None] - np.append(values, [] if next_value is None else next_value))
     gaps = np.where(distances > residuals[:, None], distances, np.inf).min(1)
     return np.where(np.isfinite(gaps), residuals**2 / gaps, residuals)

@@ -20,6 +20,9 @@ SECONDS_BETWEEN_CHECKPOINTS = 10.0
 SHARE_OF_SAVING = 0.05
 """Of the time, at most, is spent on checkpoints."""
 
+ROUNDING, PROBLEM = 1e-6, 1e-4
+"""How much numbers of one run may differ from machine to machine: those of schedules, and means over a few points."""
+
 
 class Session:
     """Writes metrics and checkpoints of a solver into a folder, and finds the newest checkpoint.
@@ -92,15 +95,15 @@ class Session:
         changes = [
             f"{name} was {saved.get(name)} and is {wanted.get(name)}"
             for name in sorted(wanted.keys() | saved.keys())
-            if not _alike(saved.get(name), wanted.get(name))
+            if not _alike(saved.get(name), wanted.get(name), PROBLEM if name == "problem" else ROUNDING)
         ]
         if changes:
             raise RunError(f"{self.folder} holds another run ({', '.join(changes)})")
 
 
-def _alike(first: Any, second: Any) -> bool:
+def _alike(first: Any, second: Any, rounding: float) -> bool:
     if _are_numbers(first) and _are_numbers(second) and len(first) == len(second):
-        return np.allclose(first, second, rtol=1e-2, atol=1e-3 * np.abs(second).max(initial=0))
+        return np.allclose(first, second, rtol=rounding, atol=rounding * np.abs(second).max(initial=0))
     return first == second
 
 

@@ -12,21 +12,37 @@ from eigenax.stop_reason import StopReason
 FIRST, NEXT = 0.05, 1.3
 """The share of its steps after which a long run is first looked at for its errors, and then after each this many times
 as many."""
+ZERO = 10
+"""Eigenvalues that are all smaller than so many of their errors may be zero."""
 DOUBTED = 0.01
 """A residual that speaks of an error of this share of the scale, or more, is believed rather than a smaller error."""
 
+ADVICE = {
+    StopReason.MAX_STEPS: "more steps (max_steps=…)",
+    StopReason.HELD_OUT: "more data",
+    StopReason.SPANNED: "more data",
+    StopReason.EXACT: "more points, or a larger tol",
+}
+"""What to try where a tol was not reached, by why the run ended."""
 
-def scales(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+
+def scales(
+    values: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n"], next_value: float | None
+) -> Float[np.ndarray, " n"]:
     """What the error of each eigenvalue is compared with: its size or the range of all, whichever is larger.
 
     Energies have no natural zero: excitations are differences, and a small eigenvalue among large ones is as good as
-    its error is small beside these. Where all are zero there is nothing to compare with but one.
+    its error is small beside these. Where all are zero, for all that their errors tell, it is the range up to the next
+    value, or one where that is not known.
 
-    >>> scales(np.array([-1.0, 0.0, 1.0])), scales(np.zeros(1))
-    (array([2., 2., 2.]), array([1.]))
+    >>> none = np.zeros(1)
+    >>> scales(np.array([-1.0, 0.0, 1.0]), np.zeros(3), None), scales(none, none, 4.0), scales(none, none, None)
+    (array([2., 2., 2.]), array([4.]), array([1.]))
     """
     scale = np.maximum(np.abs(values), np.ptp(values))
-    return np.where(scale > 0, scale, 1.0)
+    if (scale > ZERO * errors).any():
+        return np.maximum(scale, np.finfo(float).tiny)
+    return np.full_like(values, 1.0 if next_value is None else abs(next_value - values[0]))
 
 
 def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
@@ -36,8 +52,9 @@ def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
 
 def relative_errors(modes: Modes) -> Float[np.ndarray, " n"]:
     """Error over scale; infinite where one of the two errors is not known, since nothing then says how small it is."""
-    errors, scale = np.hypot(modes.sampling_errors, modes.basis_errors), scales(modes.eigenvalues)
-    by_residual = distance_to_exact(modes.eigenvalues, modes.residuals)
+    errors = np.hypot(modes.sampling_errors, modes.basis_errors)
+    scale = scales(modes.eigenvalues, errors, modes.next_eigenvalue)
+    by_residual = distance_to_exact(modes.eigenvalues, modes.residuals, modes.next_eigenvalue)
     errors = np.where(by_residual > DOUBTED * scale, np.maximum(errors, by_residual), errors)
     return np.where(np.isnan(errors), np.inf, errors / scale)
 
@@ -60,8 +77,7 @@ def tell_of_missed(modes: Modes, tol: float) -> None:
     numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
     worst = float(relative_errors(modes).max())
     known = f"known to {worst:.2g} only" if np.isfinite(worst) else "of unknown error"
-    out_of_steps = modes.stop_reason is StopReason.MAX_STEPS
-    try_this = "more steps (max_steps=…)" if out_of_steps else "a larger basis or batch, or another solver"
+    try_this = ADVICE.get(modes.stop_reason or StopReason.TOL, "a larger basis or batch, or another solver")
     warnings.warn(
         f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. "
         f"Take {try_this}",

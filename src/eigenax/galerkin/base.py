@@ -58,8 +58,11 @@ class Discretisation(ABC):
 
     @classmethod
     def check(cls, problem: Problem) -> None:
-        """Look at the operator on a few points, and refuse what is wrong with one sentence."""
-        problem.look()
+        """Look at the operator on a few points, and refuse what is wrong with one sentence.
+
+        How many functions points can tell apart is found with the moments.
+        """
+        problem.look(1)
 
     def first_guess(self) -> Any:
         """Before any basis was tried."""
@@ -71,7 +74,14 @@ class Discretisation(ABC):
 
     @abstractmethod
     def trial(self, number: int, guess: Any) -> Trial:
-        """The Rayleigh–Ritz method in a basis."""
+        """The Rayleigh–Ritz method in a basis, which may have too few functions that can be told apart."""
+
+    def tried(self, number: int, guess: Any) -> Trial:
+        """The same; a basis with too few functions is worse than all others."""
+        try:
+            return self.trial(number, guess)
+        except SingularMomentsError as error:
+            return Trial(number, None, np.inf, {}, failed=error)
 
     def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
         """The basis to try next, given the scores of those that were, NaN for the others; nothing after the last."""
@@ -122,6 +132,7 @@ class Discretisation(ABC):
             seed=problem.seed,
             precision="float64",
             source=self.measured_on(trial),
+            next_eigenvalue=found.next_value,
         )
 
     def measured_on(self, trial: Trial) -> Any:

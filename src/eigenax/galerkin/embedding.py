@@ -253,11 +253,6 @@ class OnCells(Discretisation):
         known = (problem.operator.differences or 0) * problem.sign > 0 and problem.source.graph is not None
         return None if known else "GraphLaplacian or Slowness on Transitions between rows of numbers, for SoftmaxCells"
 
-    @classmethod
-    def check(cls, problem: Problem) -> None:
-        """How many functions the nodes can tell apart is found with the moments."""
-        problem.look(1)
-
     def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
         """Every other rate, then those beside the best."""
         coarse = range(0, self.count, 2)

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
-from eigenax.core.ritz import CUTOFFS, lowest_symmetric
+from eigenax.core.ritz import CUTOFFS, combine, lowest_symmetric
+from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.on_nodes import of_all_functions
 from eigenax.galerkin.random_waves import RandomWaves, signs_of
@@ -34,11 +34,6 @@ class OnFeatures(Discretisation):
     """Waves of rows of features; its data has the moments of functions of these."""
 
     data: Any
-
-    @classmethod
-    def check(cls, problem: Problem) -> None:
-        """How many functions the points can tell apart is found with the moments."""
-        problem.look(1)
 
     def told(self, found: Solution) -> dict[str, Any]:
         """What is said of a trial."""
@@ -99,12 +94,12 @@ class OnGraph(OnFeatures):
             return self._tried(number, self.most)
         if exact is None:
             sums = data.moments(functions, p.progress)
-            (values, coefficients), rank = lowest_symmetric(sums.sigma, sign * sums.pi, p.n, CUTOFF, data.rank)
+            best, rank = lowest_symmetric(sums.sigma, sign * sums.pi, p.n, CUTOFF, data.rank)
         else:
-            (values, coefficients), rank = exact, data.rank
-        values = sign * values
+            best, rank = exact, data.rank
+        values, coefficients, next_value = best.signed(sign)
         distance, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
-        found = Solution(values, coefficients, np.zeros(p.n), distance, residuals)
+        found = Solution(values, coefficients, np.zeros(p.n), distance, residuals, next_value)
         return Trial(number, waves, float(residuals.sum()), self.told(found), found, rank)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
@@ -127,8 +122,10 @@ class OnSteps(OnFeatures):
         assert factor is not None, "asked for before"
         self.data: StepData = steps.scaled(2 * factor)
         counts, most = sizes.counts(n, WAVES, MOST), max(4 * n, len(steps.before) // STEPS_PER_WAVE)
-        fewer = [] if sizes.n_basis else [max(4 * n, counts[0] // 2**halved) for halved in range(1, 6)]
-        self.counts = sorted({min(count, most, counts[-1]) for count in (*fewer, *counts)})
+        if sizes.n_basis is None:
+            fewer = [max(4 * n, counts[0] // 2**halved) for halved in range(1, 6)]
+            counts = [min(count, most, counts[-1]) for count in (*fewer, *counts)]
+        self.counts = sorted(set(counts))
         self.problem, self.count = problem, len(self.counts)
 
     @classmethod
@@ -143,10 +140,11 @@ class OnSteps(OnFeatures):
         waves = graph_waves(data.rows, data.changes(p.seed), self.counts[number], p.seed, all_apart=False)
         first, second = data.halves(waves.with_constant, p.progress)
         both = Sums(*(a + b for a, b in zip(first, second, strict=True)))
-        (values, coefficients), rank = lowest_symmetric(both.sigma, sign * both.pi, p.n, CUTOFF)
-        values, elsewhere = sign * values, _held_out(first, second, p.n, sign)
+        best, rank = lowest_symmetric(both.sigma, sign * both.pi, p.n, CUTOFF)
+        values, coefficients, next_value = best.signed(sign)
+        elsewhere = _held_out(first, second, p.n, sign)
         scatter, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
-        found = Solution(values, coefficients, scatter, np.abs(elsewhere - values), residuals)
+        found = Solution(values, coefficients, scatter, np.abs(elsewhere - values), residuals, next_value)
         return Trial(number, waves, float(sign * elsewhere.sum()), self.told(found), found, rank)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
@@ -159,11 +157,11 @@ class OnSteps(OnFeatures):
 
 def _held_out(first: Sums, second: Sums, n: int, sign: int) -> Float[np.ndarray, " n"]:
     """The values of what was found on one half of the steps, on the other."""
-    (_, coefficients), _ = lowest_symmetric(first.sigma, sign * first.pi, n, CUTOFF)
+    coefficients = lowest_symmetric(first.sigma, sign * first.pi, n, CUTOFF)[0].coefficients
     sigma, pi = (coefficients.T @ part @ coefficients for part in second)
     try:
-        return sign * scipy.linalg.eigvalsh(sign * pi, sigma)
-    except np.linalg.LinAlgError:  # they are not even independent there
+        return combine(sigma, pi, sign=sign).values
+    except SingularMomentsError:  # they are not even independent there
         return np.full(n, sign * np.inf)
 
 

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.core.ritz import CUTOFFS, combine, distance_to_exact, whiten
+from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.quadrature import Quadrature, some_points
 from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
@@ -76,9 +77,9 @@ class OnPairs(Discretisation):
     @classmethod
     def why_not(cls, problem: Problem) -> str | None:
         """It takes a kernel, and all pairs of rows or of points of a density."""
-        source = problem.source
-        known = problem.operator.integral and len(source.shape) == 1
-        return None if known else "Kernel, or a sum of them, on rows of numbers or a density"
+        operator, source = problem.operator, problem.source
+        known = operator.integral and not operator.complex and len(source.shape) == 1
+        return None if known else "Kernel, or a sum of them, real, on rows of numbers or a density"
 
     @classmethod
     def check(cls, problem: Problem) -> None:
@@ -120,11 +121,11 @@ class OnPairs(Discretisation):
         more, speed = divmod(number, len(SPEEDS))
         waves = random_waves([self.some.x], self.counts[more], SPEEDS[speed], self.problem.seed)
         basis, _ = _orthonormal(self.roots[:, None] * waves.with_constant(self.some.x))
-        told = {"waves": self.counts[more], "speed": SPEEDS[speed]}
         if basis.shape[1] < self.problem.n:
-            return Trial(number, waves, np.inf, told)
+            raise _too_alike(self.problem.n, basis.shape[1])
         found = np.linalg.eigvalsh(basis.T @ self.matrix @ basis)[::-1][: self.problem.n]
-        told = {"eigenvalues": (-self.problem.sign * found).tolist()} | told
+        told = {"eigenvalues": (-self.problem.sign * found).tolist()}
+        told |= {"waves": self.counts[more], "speed": SPEEDS[speed]}
         return Trial(number, waves, float((1 - found / self.exact).max()), told)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
@@ -134,10 +135,6 @@ class OnPairs(Discretisation):
     def solution(self, trial: Trial) -> Solution:
         """Over all pairs of rows, or over several sets of points."""
         n, waves, progress = self.problem.n, trial.basis, self.problem.progress
-        if not np.isfinite(trial.score):
-            raise ValueError(
-                f"n = {n} functions of the points cannot be told apart: ask for fewer modes, or give more points"
-            )
         if self.rows is not None and len(self.rows) <= ALL_PAIRS:
             every = Quadrature(self.rows, np.full(len(self.rows), 1 / len(self.rows)))
             found = _within(self.operator, every, waves.with_constant(every.x), n, progress)
@@ -148,7 +145,8 @@ class OnPairs(Discretisation):
         missing = np.minimum(distance_to_exact(values, residuals), residuals)
         missing = np.maximum(missing, ROUNDING * np.abs(values).max())
         signed = -self.problem.sign * values
-        return Solution(*(part[..., :n] for part in (signed, coefficients, scatter, missing, residuals)))
+        beyond = float(signed[n]) if len(signed) > n else None
+        return Solution(signed[:n], coefficients[:, :n], scatter[:n], missing[:n], residuals[:n], beyond)
 
     def network(self, trial: Trial) -> OnInputs:
         """The waves and a constant."""
@@ -239,9 +237,7 @@ def _within(
     roots = np.sqrt(points.weights)
     basis, combinations = _orthonormal(roots[:, None] * functions)
     if basis.shape[1] < n:
-        raise ValueError(
-            f"n = {n} functions cannot be told apart on these points, only {basis.shape[1]} can: ask for fewer modes"
-        )
+        raise _too_alike(n, basis.shape[1])
     block = max(1, BLOCK // len(roots))
     applied = np.empty_like(basis)
     for first in progress_track(range(0, len(roots), block), "pairs", show=progress):
@@ -254,6 +250,13 @@ def _within(
     found, rotation = found[::-1][:more], rotation[:, ::-1][:, :more]
     residuals = np.linalg.norm(applied @ rotation - basis @ rotation * found, axis=0)
     return Ritz(found, residuals, combinations @ rotation)
+
+
+def _too_alike(n: int, rank: int) -> SingularMomentsError:
+    return SingularMomentsError(
+        f"n = {n} functions cannot be told apart on these points, only {rank} can: ask for fewer modes, or give more "
+        "points"
+    )
 
 
 def _together(repeats: list[Ritz]) -> Float[np.ndarray, "m m"]:

@@ -20,10 +20,11 @@ def of_all_functions(data: WholeGraph, functions: Functions, n: int, sign: int) 
     counted = data.counts > 0
     root = np.sqrt(data.counts[counted])
     matrix = data.laplacian[counted][:, counted].toarray() / np.outer(root, root)
-    values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, n - 1), overwrite_a=True)
+    last = min(n, len(matrix) - 1)
+    values, vectors = scipy.linalg.eigh(sign * matrix, subset_by_index=(0, last), overwrite_a=True)
     del matrix
-    coefficients, missed = _through(functions(data.rows[counted]), vectors / root[:, None])
-    return Combination(values, coefficients) if missed <= MISSED else None
+    coefficients, missed = _through(functions(data.rows[counted]), vectors[:, :n] / root[:, None])
+    return Combination(values[:n], coefficients, *values[n:].tolist()) if missed <= MISSED else None
 
 
 def _through(

@@ -10,7 +10,6 @@ from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from eigenax.core.batch import effective_share
 from eigenax.core.precision import counting_in, full_precision
-from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.cloud import CLOUD, Cloud, everywhere, flat_box, of_ground_state, source_around, waves_around
 from eigenax.galerkin.sizes import Sizes
@@ -50,6 +49,11 @@ class OnDomain(Discretisation):
         known = problem.domain is not None and operator.differential
         return None if known else "a differential operator on a Box, a Mixture or a Surface"
 
+    @classmethod
+    def check(cls, problem: Problem) -> None:
+        """Points of a domain are as many as functions want."""
+        problem.look()
+
     def first_guess(self) -> Cloud:
         """Where diffusion finds the ground state."""
         return first_cloud(self.problem)
@@ -63,10 +67,7 @@ class OnDomain(Discretisation):
         with counting_in("float64"):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
             share = float(_effective(source, jax.random.key(p.seed)))
-        try:
-            found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
-        except SingularMomentsError as error:  # more waves may do
-            return Trial(number, (waves, source), np.inf, {"waves": size}, failed=error)
+        found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
         told = found.told() | {"waves": size, "effective_samples": share}
         stated = np.hypot(found.sampling_errors, found.basis_errors)
         return Trial(number, (waves, source), float(stated.sum()), told, found)

@@ -32,7 +32,15 @@ class Saved(NamedTuple):
     about: Any = None
 
 
-class Solver(eqx.Module):
+class SolverChoice(eqx.Module):
+    """A solver, or what chooses one by what the problem is."""
+
+    @abstractmethod
+    def resolved(self, problem: Problem) -> "Solver":
+        """The solver for this problem."""
+
+
+class Solver(SolverChoice):
     """Settings in the object, arrays in the state; the driver does the rest: time, callbacks, checkpoints, stopping.
 
     A state is a named tuple with the number of steps behind it in its field `step`. The key is that of the run: fold
@@ -59,11 +67,12 @@ class Solver(eqx.Module):
         """The functions as they are now, with their errors: at the end, and now and then where a `tol` is asked for."""
 
     def resolved(self, problem: Problem) -> "Solver":
-        """The solver for this problem: itself, unless it is one that chooses."""
+        """Itself, with what it leaves to the problem filled in."""
         return self
 
     def prepared(self, problem: Problem) -> Problem:
-        """The problem with what the solver fills in, such as a network; refused if that does not fit."""
+        """The problem with what the solver fills in, such as a network; refused if parts do not fit."""
+        problem.look()
         return problem
 
     @abstractmethod

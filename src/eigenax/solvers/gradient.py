@@ -91,12 +91,15 @@ class GradientSolver(Solver):
         """Networks are real functions whose K u is known."""
         kind = "is a weak form, without K u" if problem.operator.weak else "is complex"
         if problem.operator.weak or problem.operator.complex:
-            return f"{self.name} trains real functions on K u, and the operator {kind}; give RayleighRitz()"
+            return (
+                f"{self.name} trains real functions on K u, and the operator {kind}; RayleighRitz() takes such ones "
+                "if they are differential, on a box or a surface"
+            )
         return None
 
     def prepared(self, problem: Problem) -> Problem:
         """With a network, and with points where the states are, for those who give none."""
-        problem.look()
+        problem = super().prepared(problem)
         with counting_in(self.precision, at_least=True):
             if problem.network is None:
                 problem = default_parts(problem, self.wants_separate)

@@ -71,6 +71,11 @@ class RayleighRitz(Solver):
 
     def why_not(self, problem: Problem) -> str | None:
         """It makes its own functions, where it knows how to."""
+        if problem.sampler is not problem.source:
+            return (
+                f"RayleighRitz draws evenly from a source and has no use for {type(problem.sampler).__name__}; give "
+                "the source inside it, or a solver that trains, such as SpIN() or NaturalGradient()"
+            )
         if problem.network is not None:
             return (
                 "RayleighRitz makes its own functions and has no use for network=…; leave it out, or give a solver "
@@ -109,14 +114,14 @@ class RayleighRitz(Solver):
         assert number is not None, "finished before"
         last = state.last
         guess = state.last_guess if last is None or last.failed else _laid_out(form.next_guess(last))
-        trial = form.trial(number, guess)
+        trial = form.tried(number, guess)
         trial = trial._replace(score=trial.score if np.isfinite(trial.score) else np.inf)
         scores = state.scores.copy()
         scores[number] = trial.score
         best, best_guess = state.best, state.best_guess
         if best is None or trial.score < form.slack * best.score:
             best, best_guess = trial, guess
-        finished = form.why_stop(trial, best, scores)
+        finished = None if trial.failed else form.why_stop(trial, best, scores)
         if finished is None and form.following(scores) is None:
             all_taken = state.step + 1 == problem.max_steps
             finished = StopReason.MAX_STEPS if all_taken else StopReason.LARGEST_BASIS
@@ -141,8 +146,8 @@ class RayleighRitz(Solver):
         fresh = self.init(problem, key)
         form, like = fresh.form, (fresh.scores, fresh.last_guess, fresh.best_guess, np.asarray(0))
         scores, last_guess, best_guess, step = load(like)
-        best = form.trial(about["best"], best_guess)
-        last = best if about["last"] == about["best"] else form.trial(about["last"], last_guess)
+        best = form.tried(about["best"], best_guess)
+        last = best if about["last"] == about["best"] else form.tried(about["last"], last_guess)
         return RitzState(form, scores, last, best, last_guess, best_guess, int(step))
 
 

@@ -1,6 +1,7 @@
 """What a run was set to, as plain data: enough to tell another run from this one."""
 
 import dataclasses
+import zlib
 from typing import Any
 
 import jax
@@ -13,17 +14,18 @@ STEPS, LOOKED_AT = (0, 10, 1000, 100_000), (0, 1, 15, 63)
 
 
 def described(value: Any) -> Any:
-    """Numbers and words as they are, objects by their fields, arrays by their shapes, functions by what they do.
+    """Numbers and words as they are, objects by their fields, arrays by a checksum, functions by what they do.
 
     >>> described(optax.sgd(0.5))
-    ['optimiser', -0.5, -0.25, -0.03125, -0.007812]
+    ['optimiser', -0.5, -0.25, -0.03125, -0.0078125]
     """
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, jax.Array | np.ndarray):
-        return [str(value.dtype), *value.shape]
+        array = np.asarray(value)
+        return [str(array.dtype), *array.shape, zlib.crc32(array.tobytes())]
     if isinstance(value, optax.GradientTransformation):
         return ["optimiser", *_updates_of(value)]
     if dataclasses.is_dataclass(value):
@@ -45,7 +47,7 @@ def _updates_of(optimizer: optax.GradientTransformation) -> list[Any]:
     one = jnp.ones(())
     try:
         _, changes = jax.lax.scan(update, (one, optimizer.init(one)), 1 / jnp.arange(1.0, LOOKED_AT[-1] + 2))
-        return [_rounded(changes[step]) for step in LOOKED_AT]
+        return [float(changes[step]) for step in LOOKED_AT]
     except Exception:  # made for one network's parameters, or wants more than a gradient: it cannot be tried so
         return []
 
@@ -53,11 +55,6 @@ def _updates_of(optimizer: optax.GradientTransformation) -> list[Any]:
 def _at_steps(schedule: Any) -> Any:
     """The values of a function of the step; of another function, its name."""
     try:
-        return [_rounded(schedule(jnp.asarray(step))) for step in STEPS]
+        return [float(schedule(jnp.asarray(step))) for step in STEPS]
     except Exception:  # a function of something else
         return getattr(schedule, "__qualname__", type(schedule).__name__)
-
-
-def _rounded(value: Any) -> float:
-    """As many digits as do not depend on the machine."""
-    return float(f"{float(value):.4g}")

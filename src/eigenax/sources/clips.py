@@ -12,9 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from eigenax.checks import whole
 from eigenax.core.batch import Pairs
 from eigenax.sources.base import Source
 from eigenax.sources.rows import Rows, rows_of
+
+USUAL_LENGTH = 10
+"""Points of a clip."""
 
 
 class Given:
@@ -31,7 +35,8 @@ class Given:
 
 
 class Clips(Source):
-    """Clips of `length` successive points from series (time, …), starting anywhere in them.
+    """Clips of `length` successive points from series (time, …), starting anywhere in them; of 10 points, or as many as
+    the shortest series has, unless given.
 
     One series, or a list of episodes, which no pair crosses. A point is one row, or `frames` successive ones joined
     along their first axis: a row (d,) becomes (frames · d,), an image (h, w) or (c, h, w) becomes (frames · c, h, w).
@@ -56,12 +61,21 @@ class Clips(Source):
     frames: int = eqx.field(static=True)
     draws = Pairs
 
-    def __init__(self, series: Any, length: int = 10, *, frames: int = 1, view: Callable[[Array], Array] | None = None):
+    def __init__(
+        self,
+        series: Any,
+        length: int | None = None,
+        *,
+        frames: int = 1,
+        view: Callable[[Array], Array] | None = None,
+    ):
+        episodes = episodes_of(series)
+        if length is None:
+            length = max(2, min(USUAL_LENGTH, *(len(episode) - whole("frames", frames) + 1 for episode in episodes)))
         for name, value, least, why in (("length", length, 2, ", one pair of points"), ("frames", frames, 1, "")):
             if not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}{why}; got {value}")
         self.length, self.frames, self.view = int(length), int(frames), view
-        episodes = episodes_of(series)
         rows = self.length + self.frames - 1
         for number, episode in enumerate(episodes):
             if episode.ndim < 2 or len(episode) < rows:

@@ -1,0 +1,56 @@
+"""When eigenvalues are good enough: what `tol` is relative to, and what is said where it was not reached."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import eigenax as ex
+from eigenax.driver.stopping import is_due, scales
+
+SPHERE = ex.sphere()
+TWO_PARTS = [(0, 1), (1, 2), (3, 4)]
+
+
+def test_a_long_run_is_looked_at_now_and_then_and_at_its_end():
+    looked_at = [step for step in range(1, 1001) if is_due(step - 1, step, 1000)]
+    assert looked_at[0] == 50
+    assert looked_at[-1] == 1000
+    assert len(looked_at) < 20
+
+
+def test_errors_are_compared_with_the_range_of_the_values_where_these_are_small():
+    np.testing.assert_array_equal(scales(np.array([0.0, 1e-3, 4.0]), np.full(3, 1e-6), 9.0), [4, 4, 4])
+    np.testing.assert_array_equal(scales(np.array([-7.0, -3.0]), np.zeros(2), None), [7, 4])
+
+
+@pytest.mark.filterwarnings("ignore:the graph has 2 components")
+@pytest.mark.parametrize(
+    ("operator", "source", "n"),
+    [
+        (ex.GraphLaplacian(), ex.Transitions([(0, 1), (1, 2), (2, 3)], features=np.arange(4.0)[:, None]), 1),
+        (-ex.Laplacian(), ex.Box(0, 1, boundary="free"), 1),
+        (-ex.LaplaceBeltrami(SPHERE.embedding), SPHERE, 1),
+        (-ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2) - 1), ex.Box(-6, 6), 1),
+    ],
+    ids=["path", "free box", "sphere", "oscillator"],
+)
+def test_a_tol_is_reached_where_all_eigenvalues_are_zero(operator, source, n):
+    modes = ex.solve(operator, source, n, tol=1e-3, progress=False)
+    assert modes.stop_reason in {ex.StopReason.TOL, ex.StopReason.EXACT}
+    assert np.abs(modes.eigenvalues).max() < 1e-3
+    assert not modes.unconverged.any()
+
+
+def test_a_tol_is_reached_on_a_graph_in_two_parts():
+    with pytest.warns(UserWarning, match="the graph has 2 components"):
+        parts = ex.Transitions(TWO_PARTS, features=np.arange(5.0)[:, None])
+    modes = ex.solve(ex.GraphLaplacian(), parts, 2, tol=1e-3, progress=False)
+    assert modes.stop_reason is ex.StopReason.TOL
+    assert np.abs(modes.eigenvalues).max() < 1e-12
+    np.testing.assert_allclose(modes.next_eigenvalue, 1)
+
+
+def test_what_to_try_depends_on_why_the_run_ended():
+    rows = np.random.default_rng(0).normal(size=(300, 3)).cumsum(0)
+    with pytest.warns(RuntimeWarning, match=r"tol = 1e-09 was not reached .*Take more data"):
+        ex.solve(ex.GraphLaplacian(), ex.Steps(rows[:-1], rows[1:]), 3, tol=1e-9, progress=False)

@@ -98,7 +98,7 @@ def test_values_of_new_rows_are_close_to_the_full_decomposition():
 def test_too_few_rows_that_differ_are_told():
     rows = np.repeat(np.arange(3.0), 20)[:, None]
     edges = np.ones((60, 60)) - np.eye(60)
-    with pytest.raises(SingularMomentsError, match="2 functions of them can be told apart"):
+    with pytest.raises(SingularMomentsError, match="4 functions cannot be told apart, only 2 can be"):
         embedded(Graph(rows, embedding.Edges(edges)), 4)
 
 

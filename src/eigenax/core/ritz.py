@@ -16,7 +16,7 @@ CUTOFFS = {
     "sampled": (1e-6, 1e-8, 1e-10, 1e-12, 1e-13),
     # Sums over everything there is, whose only error is rounding: a few hundred times that of float64.
     "summed": (1e-13,),
-    # The same, where a ridge that is chosen on held-out data keeps small directions from being used.
+    # The same for each function there is, where a ridge chosen on held-out data keeps small directions from being used.
     "ridged": (1e-14,),
 }
 """How small the variance of a combination of functions may be for it to count, as a share of the largest one."""
@@ -173,26 +173,68 @@ def _check_finite(moments: Inexact[np.ndarray, "f f"]) -> None:
         )
 
 
-def lowest_symmetric(
-    sigma: Float[np.ndarray, "f f"], pi: Float[np.ndarray, "f f"], n: int, cutoff: float, rank: int | None = None
-) -> tuple[Combination, int]:
-    """The n lowest solutions of Π c = λ Σ c, Π symmetric, and how many directions they were looked for in.
+class Pencil(NamedTuple):
+    """Π c = λ Σ c with Π symmetric, among combinations that are orthonormal under Σ: sums over all there is.
 
-    For moments that are sums over all there is; `rank` is how many functions can differ there.
-
-    >>> lowest_symmetric(np.eye(3), np.diag([3.0, 1.0, 2.0]), 2, 1e-13)[0].values
-    array([1., 2.])
+    >>> Pencil.of(np.eye(3), np.diag([3.0, 1.0, 2.0]), 2, 1e-13).lowest(2)
+    Combination(values=array([1., 2.]), coefficients=array([[0., 0.],
+           [1., 0.],
+           [0., 1.]]), next_value=3.0)
     """
-    whitening = whiten(sigma, cutoff, rank=rank).matrix
-    directions = whitening.shape[1]
-    if directions < n:
-        raise SingularMomentsError(
-            f"n = {n} functions cannot be told apart, only {directions} can be: ask for fewer modes, or give features "
-            "that tell more points apart"
-        )
-    matrix = whitening.T @ pi @ whitening
-    values, vectors = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, min(n, directions - 1)))
-    return Combination(values[:n], whitening @ vectors[:, :n], *values[n:].tolist()), directions
+
+    whitening: Float[np.ndarray, "f r"]
+    matrix: Float[np.ndarray, "r r"]
+    """Π between these combinations."""
+    cost: Float[np.ndarray, " r"]
+    """The square of the coefficients that each one takes, of functions of variance one."""
+    found: dict[tuple[tuple[float, ...], int], Float[np.ndarray, "r _"]]
+    """What was found one by one before, by the ridges of all up to them and how many they are."""
+
+    @classmethod
+    def of(
+        cls,
+        sigma: Float[np.ndarray, "f f"],
+        pi: Float[np.ndarray, "f f"],
+        n: int,
+        cutoff: float,
+        *,
+        rank: int | None = None,
+        floor: float = 0.0,
+    ) -> "Pencil":
+        """Of functions with these moments, of which there must be n that can be told apart; see `whiten`."""
+        whitening, variances = whiten(sigma, cutoff, rank=rank, floor=floor)
+        if len(variances) < n:
+            raise SingularMomentsError(
+                f"{n} functions cannot be told apart, only {len(variances)} can be: ask for fewer modes, or give "
+                "more points, or features that tell more of them apart"
+            )
+        return cls(whitening, whitening.T @ pi @ whitening, 1 / variances, {})
+
+    @property
+    def rank(self) -> int:
+        """How many functions can be told apart."""
+        return len(self.cost)
+
+    def lowest(self, n: int, ridge: float = 0.0) -> Combination:
+        """The n lowest solutions; a ridge adds so many times the squares of their coefficients to Π."""
+        penalised = _hermitian(self.matrix) + ridge * np.diag(self.cost)
+        values, vectors = scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank - 1)))
+        return Combination(values[:n], self.whitening @ vectors[:, :n], *values[n:].tolist())
+
+    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "f n"]:
+        """The lowest with the first ridge, the lowest uncorrelated one with the second, and so on; what is left with
+        the last."""
+        taken = np.zeros((self.rank, 0))
+        for count, ridge in enumerate(ridges, start=1):
+            key, many = tuple(ridges[:count]), 1 if count < len(ridges) else n - count + 1
+            if (key, many) not in self.found:
+                penalised = self.matrix + ridge * np.diag(self.cost)
+                # What is taken is moved to the other end of the spectrum.
+                lifted = penalised + 2 * np.trace(penalised) * taken @ taken.T
+                vectors = scipy.linalg.eigh(lifted, subset_by_index=(0, many - 1))[1]
+                self.found[key, many] = np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
+            taken = np.concatenate([taken, self.found[key, many]], 1)
+        return self.whitening @ taken
 
 
 def _hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:

@@ -13,9 +13,9 @@ import scipy.sparse
 from jaxtyping import Array, Float, Int
 
 from eigenax.checks import check_not_constant_alone, whole
-from eigenax.core.ritz import distance_to_exact
+from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
-from eigenax.galerkin.random_waves import Moments, Whitened, signs_of
+from eigenax.galerkin.random_waves import Moments, signs_of
 from eigenax.galerkin.sizes import Sizes
 from eigenax.measurement import Solution
 from eigenax.problem import Problem
@@ -266,9 +266,9 @@ class OnCells(Discretisation):
         """How smooth functions are on nodes which they were not found on, with the better ridge."""
         cells = self.centres.cells(RATES[number])
         moments = moments_on(self.found_on, cells)
-        whitened, shares = Whitened.of(moments, self.n), cells.of_rows(self.tuned_on.rows)
+        pencil, shares = moments.pencil(self.n), cells.of_rows(self.tuned_on.rows)
         scores = [
-            _roughness(shares @ _function(whitened, moments.mean, ridge, self.n), self.tuned_on, self.held_out)
+            _roughness(shares @ _function(pencil, moments.mean, ridge, self.n), self.tuned_on, self.held_out)
             for ridge in RIDGES
         ]
         ridge = RIDGES[int(np.argmin(scores))]
@@ -278,7 +278,7 @@ class OnCells(Discretisation):
         """On all nodes."""
         cells = self.network(trial)
         moments = moments_on(self.graph, cells)
-        found = _measured(self.graph, cells, _function(Whitened.of(moments, self.n), moments.mean, trial.basis, self.n))
+        found = _measured(self.graph, cells, _function(moments.pencil(self.n), moments.mean, trial.basis, self.n))
         constant = np.ones((len(found.coefficients), 1), found.coefficients.dtype)
         values = np.concatenate([[0.0], self.factor * found.values])
         scatter, distance, residuals = (
@@ -305,9 +305,9 @@ class OnCells(Discretisation):
         )
 
 
-def _function(whitened: Whitened, mean: Float[np.ndarray, " m"], ridge: float, n: int) -> Float[np.ndarray, "m n"]:
+def _function(pencil: Pencil, mean: Float[np.ndarray, " m"], ridge: float, n: int) -> Float[np.ndarray, "m n"]:
     """Coefficients of the smoothest functions, of mean zero, in the precision in which they are kept."""
-    coefficients = whitened.slowest(ridge, n)
+    coefficients = pencil.lowest(n, ridge).coefficients
     return (coefficients - mean @ coefficients).astype(np.float32)
 
 

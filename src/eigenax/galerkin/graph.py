@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial import KDTree
 
-from eigenax.core.ritz import CUTOFFS, combine, lowest_symmetric
+from eigenax.core.ritz import CUTOFFS, Pencil, combine
 from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.on_nodes import of_all_functions
@@ -94,7 +94,8 @@ class OnGraph(OnFeatures):
             return self._tried(number, self.most)
         if exact is None:
             sums = data.moments(functions, p.progress)
-            best, rank = lowest_symmetric(sums.sigma, sign * sums.pi, p.n, CUTOFF, data.rank)
+            pencil = Pencil.of(sums.sigma, sign * sums.pi, p.n, CUTOFF, rank=data.rank)
+            best, rank = pencil.lowest(p.n), pencil.rank
         else:
             best, rank = exact, data.rank
         values, coefficients, next_value = best.signed(sign)
@@ -140,12 +141,12 @@ class OnSteps(OnFeatures):
         waves = graph_waves(data.rows, data.changes(p.seed), self.counts[number], p.seed, all_apart=False)
         first, second = data.halves(waves.with_constant, p.progress)
         both = Sums(*(a + b for a, b in zip(first, second, strict=True)))
-        best, rank = lowest_symmetric(both.sigma, sign * both.pi, p.n, CUTOFF)
-        values, coefficients, next_value = best.signed(sign)
+        pencil = Pencil.of(both.sigma, sign * both.pi, p.n, CUTOFF)
+        values, coefficients, next_value = pencil.lowest(p.n).signed(sign)
         elsewhere = _held_out(first, second, p.n, sign)
         scatter, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
         found = Solution(values, coefficients, scatter, np.abs(elsewhere - values), residuals, next_value)
-        return Trial(number, waves, float(sign * elsewhere.sum()), self.told(found), found, rank)
+        return Trial(number, waves, float(sign * elsewhere.sum()), self.told(found), found, pencil.rank)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
         """Where more waves are no smoother on other steps, or are no further functions."""
@@ -157,7 +158,7 @@ class OnSteps(OnFeatures):
 
 def _held_out(first: Sums, second: Sums, n: int, sign: int) -> Float[np.ndarray, " n"]:
     """The values of what was found on one half of the steps, on the other."""
-    coefficients = lowest_symmetric(first.sigma, sign * first.pi, n, CUTOFF)[0].coefficients
+    coefficients = Pencil.of(first.sigma, sign * first.pi, n, CUTOFF).lowest(n).coefficients
     sigma, pi = (coefficients.T @ part @ coefficients for part in second)
     try:
         return combine(sigma, pi, sign=sign).values

@@ -7,11 +7,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Bool, Float
 
-from eigenax.core.ritz import CUTOFFS, whiten
-from eigenax.errors import SingularMomentsError
+from eigenax.core.ritz import CUTOFFS, Pencil
 from eigenax.networks.base import HiddenLayer, OnInputs
 from eigenax.networks.features import ScaledInputs
 from eigenax.networks.mlp import MLP
@@ -101,6 +99,11 @@ class Moments(NamedTuple):
     rank: int
     """How many functions can differ, from their means, on the rows there are."""
 
+    def pencil(self, n: int) -> Pencil:
+        """Of the functions less their means, which are of order one; there must be n that can be told apart."""
+        cutoff = len(self.sigma) * CUTOFFS["ridged"][0]
+        return Pencil.of(self.sigma, self.pi, n, cutoff, rank=self.rank, floor=ROUNDING)
+
 
 class Series(NamedTuple):
     """The rows of all episodes, one after the other, and which of them are followed by the next.
@@ -157,51 +160,6 @@ def moments_of(waves: RandomWaves, series: Series) -> Moments:
         mean, sigma, pi = mean + roots @ u, sigma + u.T @ u, pi + change.T @ change
     rank = min(count, series.distinct - 1)
     return Moments(mean + near, sigma - np.outer(mean, mean), pi / max(series.follows.sum(), 1), rank)
-
-
-class Whitened(NamedTuple):
-    """Combinations of waves that are uncorrelated and of variance one, and how fast those change."""
-
-    whitening: Float[np.ndarray, "f r"]
-    matrix: Float[np.ndarray, "r r"]
-    cost: Float[np.ndarray, " r"]
-    """The square of the coefficients each one takes, of waves of variance one."""
-    found: dict[tuple[tuple[float, ...], int], Float[np.ndarray, "r _"]]
-    """Features that were found before, by the ridges of all up to them and how many they are."""
-
-    @classmethod
-    def of(cls, moments: Moments, n: int) -> "Whitened":
-        """Of waves with these moments; there must be n that can be told apart."""
-        cutoff = len(moments.sigma) * CUTOFFS["ridged"][0]
-        whitening, variances = whiten(
-            moments.sigma, cutoff, rank=moments.rank, floor=ROUNDING
-        )  # waves are of order one
-        if len(variances) < n:
-            raise SingularMomentsError(
-                f"the rows differ in too few ways for {n} features: {len(variances)} functions of them can be told "
-                "apart; ask for fewer, or give more rows"
-            )
-        return cls(whitening, whitening.T @ moments.pi @ whitening, 1 / variances, {})
-
-    def slowest(self, ridge: float, n: int) -> Float[np.ndarray, "f n"]:
-        """Coefficients of the n combinations that are slowest with one ridge for all."""
-        penalised = self.matrix + ridge * np.diag(self.cost)
-        return self.whitening @ scipy.linalg.eigh(penalised, subset_by_index=(0, n - 1))[1]
-
-    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "f n"]:
-        """The slowest combination with the first ridge, the slowest uncorrelated one with the second, and so on; what
-        is left with the last."""
-        taken = np.zeros((len(self.matrix), 0))
-        for count, ridge in enumerate(ridges, start=1):
-            key, many = tuple(ridges[:count]), 1 if count < len(ridges) else n - count + 1
-            if (key, many) not in self.found:
-                penalised = self.matrix + ridge * np.diag(self.cost)
-                # What is taken is moved to the other end of the spectrum.
-                lifted = penalised + 2 * np.trace(penalised) * taken @ taken.T
-                vectors = scipy.linalg.eigh(lifted, subset_by_index=(0, many - 1))[1]
-                self.found[key, many] = np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
-            taken = np.concatenate([taken, self.found[key, many]], 1)
-        return self.whitening @ taken
 
 
 def slowness(waves: RandomWaves, series: Series, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:

@@ -8,13 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from eigenax.checks import check_not_constant_alone
-from eigenax.core.ritz import distance_to_exact
+from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.random_waves import (
     Episodes,
     RandomWaves,
     Series,
-    Whitened,
     moments_of,
     random_waves,
     signs_of,
@@ -102,14 +101,14 @@ class OnSeries(Discretisation):
         return Trial(number, (waves, tried), float(best.sum()), told)
 
     def _tried(self, waves: RandomWaves) -> "list[_Tried]":
-        return [_Tried(waves, Whitened.of(moments_of(waves, seen), self.n), held_out) for seen, held_out in self.folds]
+        return [_Tried(waves, moments_of(waves, seen).pencil(self.n), held_out) for seen, held_out in self.folds]
 
     def solution(self, trial: Trial) -> Solution:
         """Of all rows, with a ridge for each of the first features that held-out time chooses."""
         (waves, tried), series = trial.basis, Series.of(self.all_episodes)
         ridges = _chosen_ridges(tried, self.n) if tried else [UNCHOSEN]
         moments = moments_of(waves, series)
-        coefficients = Whitened.of(moments, self.n).one_by_one(ridges, self.n)
+        coefficients = moments.pencil(self.n).one_by_one(ridges, self.n)
         values = np.diag(coefficients.T @ moments.pi @ coefficients)
         order = np.argsort(values)
         values, coefficients = values[order], coefficients[:, order]
@@ -165,18 +164,18 @@ class _Tried(NamedTuple):
     """Waves, their combinations on some rows, and the rows to measure these on."""
 
     waves: RandomWaves
-    whitened: Whitened
+    pencil: Pencil
     held_out: Series
 
     def with_one_ridge(self, n: int) -> Float[np.ndarray, "ridges n"]:
         """Slowness of the n slowest features with each ridge."""
-        together = np.concatenate([self.whitened.slowest(ridge, n) for ridge in RIDGES], 1)
+        together = np.concatenate([self.pencil.lowest(n, ridge).coefficients for ridge in RIDGES], 1)
         return slowness(self.waves, self.held_out, together).reshape(len(RIDGES), n)
 
     def after(self, ridges: list[float]) -> Float[np.ndarray, " ridges"]:
         """Slowness of the feature after those with these ridges, with each ridge for it."""
         count = len(ridges) + 1
-        tried = np.stack([self.whitened.one_by_one([*ridges, ridge], count)[:, -1] for ridge in RIDGES], 1)
+        tried = np.stack([self.pencil.one_by_one([*ridges, ridge], count)[:, -1] for ridge in RIDGES], 1)
         return slowness(self.waves, self.held_out, tried)
 
 
@@ -192,7 +191,7 @@ def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
 def _fall_short(folds: list[_Tried], ridges: list[float], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """How far values are from those, on held-out time, of features found on the rest; unknown without any."""
     n = len(values)
-    elsewhere = [np.sort(slowness(one.waves, one.held_out, one.whitened.one_by_one(ridges, n))) for one in folds]
+    elsewhere = [np.sort(slowness(one.waves, one.held_out, one.pencil.one_by_one(ridges, n))) for one in folds]
     return np.abs(np.mean(elsewhere, axis=0) - values) if folds else np.full(n, np.nan)
 
 

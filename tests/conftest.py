@@ -27,13 +27,6 @@ ROOMS = {path.stem for path in Path(eigenax.__file__).parent.iterdir() if not pa
 install_import_hook([f"eigenax.{room}" for room in sorted(ROOMS)], "typechecker.check").__enter__()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def programs_of_one_module():
-    """XLA maps each program into memory some ten times, and a worker that kept all would reach what a kernel allows."""
-    yield
-    jax.clear_caches()
-
-
 @pytest.fixture
 def float64():
     """Double precision for one test."""

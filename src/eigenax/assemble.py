@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+from eigenax.core.programs import make_room_for_programs
 from eigenax.driver.iterate import iterate
 from eigenax.driver.snapshot import Callback
 from eigenax.driver.stopping import tell_of_missed
@@ -45,6 +46,7 @@ def solve(
     >>> modes.eigenvalues.round(2)
     array([1., 3., 5.])
     """
+    make_room_for_programs()
     problem = Problem.checked(
         operator, source, n, which=which, network=network, tol=tol, max_steps=max_steps, seed=seed, progress=progress
     )

@@ -165,14 +165,19 @@ def _check_bounded(operator: Operator, which: str) -> None:
 
 def _drawn(source: Source) -> Batch:
     """A few points, refused if the source returns something else."""
-    # Compiled: a GPU would compile every small step of it by itself otherwise.
-    drawn = eqx.filter_jit(lambda source, key: source.sample(key, 256))(source, jax.random.key(0))
+    drawn = _sample(source)
     if not isinstance(drawn, source.draws):
         raise TypeError(
             f"{type(source).__name__}.sample must return {source.draws.__name__}(x, …); it returned "
             f"{type(drawn).__name__}"
         )
     return drawn
+
+
+@eqx.filter_jit
+def _sample(source: Source) -> Any:
+    """Compiled: a GPU would compile every small step of it by itself otherwise."""
+    return source.sample(jax.random.key(0), 256)
 
 
 def _check_distinct(drawn: Batch, n: int) -> None:

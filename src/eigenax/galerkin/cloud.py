@@ -65,8 +65,13 @@ class Spread(NamedTuple):
 
 def everywhere(source: Source) -> Cloud:
     """States that could be anywhere that a source draws points."""
-    batch = eqx.filter_jit(lambda source, key: source.spread(key, CLOUD))(source, jax.random.key(0))
+    batch = _spread(source)
     return of_ground_state(np.asarray(batch.x, np.float64), np.asarray(batch.weights, np.float64))
+
+
+@eqx.filter_jit
+def _spread(source: Source) -> Any:
+    return source.spread(jax.random.key(0), CLOUD)
 
 
 def of_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> Cloud:
@@ -284,8 +289,12 @@ def _distances(cloud: Cloud, point: tuple[float, ...], box: Box | None) -> Float
 
 def _at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> Any:
     """What a function gives at all points, in float64."""
-    values = eqx.filter_jit(lambda function, x: jax.vmap(function)(x))(function, jnp.asarray(points))
-    return jax.tree.map(lambda value: np.asarray(value, np.float64), values)
+    return jax.tree.map(lambda value: np.asarray(value, np.float64), _mapped(function, jnp.asarray(points)))
+
+
+@eqx.filter_jit
+def _mapped(function: Callable[[Array], Any], points: Float[Array, "b d"]) -> Any:
+    return jax.vmap(function)(points)
 
 
 def _value_and_slopes(function: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:

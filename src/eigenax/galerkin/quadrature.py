@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 from scipy.special import ndtr
 
 from eigenax.core.batch import Points
@@ -57,8 +57,13 @@ def _crowded(density: Component, size: int, rng: np.random.Generator) -> Quadrat
     weights = np.where(weights > NOTHING * weights.max(), weights, 0)  # numbers near the least that there are are slow
     uniform = np.clip(ndtr(y), 2.0**-53, 1 - 2.0**-53)
     with counting_in("float64"):
-        x = np.asarray(eqx.filter_jit(density.place)(jnp.asarray(uniform)), np.float64)
+        x = np.asarray(_placed(density, jnp.asarray(uniform)), np.float64)
     return Quadrature(x, weights / weights.sum())
+
+
+@eqx.filter_jit
+def _placed(density: Component, uniform: Float[Array, "p m"]) -> Float[Array, "p d"]:
+    return density.place(uniform)
 
 
 def _generator(size: int, dims: int) -> Int[np.ndarray, " m"]:

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.lattice import drawn_in_proportion, shifted_lattice
@@ -19,8 +20,6 @@ FIRST_STEP, LAST_STEP = 1.0, 0.1
 LOWEST = 0.02
 """The share of walkers whose potential counts as no lower than the others': one close to a nucleus would replace
 them all."""
-
-
 LOOKED_AT = 256
 """Points that tell whether there is a diffusion."""
 
@@ -42,6 +41,13 @@ def walk(
     is needed, in any number of dimensions. They then have the density of v, and how many descend from each of them
     after some more steps is its v, too.
     """
+    points, descendants = _all_steps(operator, box, key, walkers)
+    return np.asarray(points, np.float64), np.asarray(descendants, np.float64)
+
+
+@eqx.filter_jit
+def _all_steps(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) -> tuple[Array, Array]:
+    """Where walkers end, and how many descend from each."""
     here = jnp.arange(walkers)
 
     def move(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
@@ -56,32 +62,25 @@ def walk(
         moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * jax.random.normal(for_move, x.shape, x.dtype)
         return (_at_edges(box, moved, x[chosen]), ancestors[chosen]), None
 
-    @jax.jit
-    def all_steps(key: PRNGKeyArray) -> tuple[Array, Array]:
-        for_start, *for_steps = jax.random.split(key, 3)
-        x = box.place(shifted_lattice(for_start, walkers, box.numbers))
-        coarse_to_fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
-        (x, _), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[0], STEPS), coarse_to_fine))
-        fine = jnp.full(LAST_STEPS, LAST_STEP)
-        (_, ancestors), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[1], LAST_STEPS), fine))
-        return x, jnp.bincount(ancestors, length=walkers)
-
-    points, descendants = all_steps(key)
-    return np.asarray(points, np.float64), np.asarray(descendants, np.float64)
+    for_start, *for_steps = jax.random.split(key, 3)
+    x = box.place(shifted_lattice(for_start, walkers, box.numbers))
+    coarse_to_fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS)
+    (x, _), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[0], STEPS), coarse_to_fine))
+    fine = jnp.full(LAST_STEPS, LAST_STEP)
+    (_, ancestors), _ = jax.lax.scan(move, (x, here), (jax.random.split(for_steps[1], LAST_STEPS), fine))
+    return x, jnp.bincount(ancestors, length=walkers)
 
 
 def can_walk(operator: Operator, box: Box) -> bool:
     """Whether an operator can be read as −D ∇² + V with D > 0: plates and drifts cannot, nor what has no K u."""
-    if operator.weak or operator.complex:
-        return False
+    return not (operator.weak or operator.complex) and bool(_diffuses(operator, box))
 
-    @jax.jit
-    def look(key: PRNGKeyArray) -> Array:
-        x = box.place(shifted_lattice(key, LOOKED_AT, box.numbers))
-        potential, diffusion = _read(operator, x)
-        return jnp.isfinite(potential).all() & (diffusion > 0).all() & jnp.isfinite(diffusion).all()
 
-    return bool(look(jax.random.key(0)))
+@eqx.filter_jit
+def _diffuses(operator: Operator, box: Box) -> Bool[Array, ""]:
+    x = box.place(shifted_lattice(jax.random.key(0), LOOKED_AT, box.numbers))
+    potential, diffusion = _read(operator, x)
+    return jnp.isfinite(potential).all() & (diffusion > 0).all() & jnp.isfinite(diffusion).all()
 
 
 def read(operator: Operator, x: Float[Array, "b d"]) -> Motion:

@@ -10,16 +10,16 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 
-def whole(name: str, value: Any) -> int:
+def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least one, or an error."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 
 
-def whole_or_none(name: str, value: Any) -> int | None:
+def whole_or_none(name: str, value: Any, least: int = 1) -> int | None:
     """The same, or nothing where nothing was asked for."""
-    return None if value is None else whole(name, value)
+    return None if value is None else whole(name, value, least)
 
 
 def check_not_constant_alone(n: int) -> None:

@@ -18,7 +18,7 @@ from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
 from eigenax.operators.base import Operator
-from eigenax.samples import FreshSamples
+from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
 from eigenax.stop_reason import StopReason
 
@@ -73,7 +73,7 @@ def measure(
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
-    samples, seed, source = whole("samples", samples), as_seed(seed), as_source(source)
+    samples, seed, source = whole("samples", samples, BATCHES), as_seed(seed), as_source(source)
     precision = "float64" if finish == "ritz" else precision
     fresh = partial(
         FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples

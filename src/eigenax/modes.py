@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
+from eigenax.checks import whole
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.rayleigh import HIGHEST, second_moment
@@ -22,7 +23,7 @@ from eigenax.io import serialisation
 from eigenax.io.files import check_format, pack_tensors, read_tensors, write_atomically
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
-from eigenax.samples import FreshSamples
+from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
 from eigenax.stop_reason import StopReason
 
@@ -111,7 +112,10 @@ class Modes(eqx.Module):
     def matrix_elements(
         self, observable: Operator | Callable[[Array], Array], *, source: Any = None, samples: int = 2**17
     ) -> MatrixElements:
-        """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors.
+        """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors: the scatter between points.
+
+        How far the functions are from exact ones is not in these errors; it changes elements in proportion, and
+        eigenvalues with its square.
 
         O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
         were measured unless given; those of data need theirs.
@@ -125,6 +129,7 @@ class Modes(eqx.Module):
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
         operator.check(place.sample(jax.random.key(self.seed), 64))
+        samples = whole("samples", samples, BATCHES)
         fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
 
         (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)

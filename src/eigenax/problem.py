@@ -94,13 +94,15 @@ class Problem:
         self.operator.check(drawn)
 
     def fingerprint(self) -> list[float]:
-        """A few numbers that another operator, source or network would change: ⟨u, K u⟩ of some functions.
+        """A few numbers that another operator or network would change: ⟨u, K u⟩ of some functions.
 
-        Not the mean of K u, which is nothing but rounding where K has constants as eigenfunctions.
+        Not the mean of K u, which is nothing but rounding where K has constants as eigenfunctions. Points that can be
+        drawn at will are enough to see what changes in a hundredth of the domain.
         """
         functions = eqx.Partial(_of_any_point) if self.network is None else self.network
+        points = 1024 if self.source.is_endless else 8
         with full_precision():
-            found = np.asarray(_quotients(self.operator, self.source, functions))
+            found = np.asarray(_quotients(self.operator, self.source, functions, points))
         return [*np.real(found).astype(float).tolist(), *np.imag(found).astype(float).tolist()]
 
 
@@ -110,8 +112,8 @@ def _of_any_point(x: Array) -> Array:
 
 
 @eqx.filter_jit
-def _quotients(operator: Operator, source: Source, functions: Any) -> Array:
-    return jnp.diag(operator.moments(functions, source.sample(jax.random.key(0), 8)).pi)
+def _quotients(operator: Operator, source: Source, functions: Any, points: int) -> Array:
+    return jnp.diag(operator.moments(functions, source.sample(jax.random.key(0), points)).pi)
 
 
 def _check_operator(operator: Any) -> None:
@@ -127,8 +129,8 @@ def _sampler_for(operator: Operator, source: Any) -> Any:
     """What draws points; an array is a series where the operator looks at time, and rows where it is a kernel."""
     if operator.in_time and isinstance(source, np.ndarray | jax.Array | list | tuple):
         return Clips(source)
-    if operator.integral and isinstance(source, np.ndarray | jax.Array):
-        return Arrays(source)
+    if operator.integral and isinstance(source, np.ndarray | jax.Array | list | tuple):
+        return Arrays(np.asarray(source))
     return as_sampler(source)
 
 

@@ -13,6 +13,7 @@ import pytest
 import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.driver.iterate import iterate
+from eigenax.driver.session import _alike
 from eigenax.io.checkpoint import checkpoints
 
 BOX = ex.Box(-5, 5, dims=1)
@@ -127,14 +128,14 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
     for message, change in {
         "seed was 0 and is 1": {"seed": 1},
         "batch was 32 and is 16": {"solver": small_solver(batch=16)},
-        "problem was": {"operator": 1.005 * oscillator()},
+        "operator was another one": {"operator": 1.005 * oscillator()},
         "n was 2 and is 3": {"n": 3},
         "max_steps was 30 and is 40": {"max_steps": 40},
         "which was smallest and is largest": {"operator": -oscillator(), "which": "largest"},
         "precision was float32 and is float64": {"solver": small_solver(precision="float64")},
         "solver was SpIN and is NaturalGradient": {"solver": small_solver(ex.NaturalGradient)},
         "average was moments and is jacobian": {"solver": small_solver(average="jacobian")},
-        "rate was .* and is ": {"solver": small_solver(rate=ex.following(optax.constant_schedule(1.0), floor=0.5))},
+        "rate was another one": {"solver": small_solver(rate=ex.following(optax.constant_schedule(1.0), floor=0.5))},
     }.items():
         with pytest.raises(ex.RunError, match=rf"holds another run .*{message}"):
             small_run(checkpoint_dir=tmp_path, **change)
@@ -154,16 +155,39 @@ def test_how_results_are_measured_and_shown_makes_no_other_run(tmp_path):
     small_run(checkpoint_dir=tmp_path, solver=small_solver(samples=512, finish="triangular", log_every=5))
 
 
-def test_a_folder_of_another_series_is_refused_and_rounding_is_not_another_one(tmp_path):
+def test_a_folder_of_another_series_is_refused(tmp_path):
     series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0).astype(np.float32)
 
     def slow_features(series):
         return small_run(ex.Slowness(), source=ex.Clips(series), checkpoint_dir=tmp_path)
 
     slow_features(series)
-    slow_features(series * (1 + 1e-6))
-    with pytest.raises(ex.RunError, match=r"holds another run .*problem was"):
-        slow_features(series[::-1] / 3)
+    slow_features(series.copy())
+    series[100] += 0.1
+    with pytest.raises(ex.RunError, match=r"holds another run .*source was another one"):
+        slow_features(series)
+
+
+def test_what_differs_in_a_hundredth_of_the_box_and_another_box_are_other_runs(tmp_path):
+    solver = ex.RayleighRitz(n_basis=16, samples=512)
+
+    def run(bump=0.0, box=BOX):
+        operator = oscillator() + ex.Potential(lambda x: jnp.where(jnp.abs(x[0] - 1) < 0.05, bump, 0.0))
+        options = {"solver": solver, "max_steps": 1, "checkpoint_dir": tmp_path, "progress": False}
+        return ex.solve(operator, box, 2, **options)
+
+    run()
+    for change, what in (({"bump": 5.0}, "operator"), ({"box": ex.Box(-5, 5.01)}, "source")):
+        with pytest.raises(ex.RunError, match=f"{what} was another one"):
+            run(**change)
+
+
+def test_rounding_makes_no_other_run():
+    saved = {"is": "Box", "low": [-5.0, 1 / 3], "boundary": ["zero", "free"]}
+    again = saved | {"low": [-5.0, 1 / 3 + 1e-9]}
+    assert _alike(saved, again, 1e-6)
+    assert not _alike(saved, saved | {"low": [-5.0, 0.34]}, 1e-6)
+    assert not _alike(saved, saved | {"boundary": ["free", "zero"]}, 1e-6)
 
 
 def test_shown_eigenvalues_have_the_sign_of_the_operator():

@@ -38,7 +38,7 @@ def test_files_of_later_steps_were_refused_and_do_not_push_out_the_newest(tmp_pa
 
 def test_where_no_checkpoint_will_do_nothing_is_started_over(tmp_path):
     truncated(save_checkpoint(tmp_path, 2, STATE, {}))
-    with pytest.raises(ex.RunError, match=r"holds no checkpoint of this run: step-000000002.* is damaged"):
+    with pytest.raises(ex.RunError, match=r"none of the checkpoints can be gone on from: step-000000002.* is damaged"):
         load_newest(tmp_path, build)
     assert load_newest(tmp_path / "elsewhere", build) is None
 

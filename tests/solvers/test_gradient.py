@@ -33,7 +33,7 @@ def network(n=2, **options):
         ({"batch": -1}, "batch must be a whole number of at least 1; got -1"),
         ({"batch": 2.5}, "batch must be a whole number of at least 1; got 2.5"),
         ({"batch": None}, "batch must be a whole number"),
-        ({"samples": 0}, "samples must be a whole number of at least 1; got 0"),
+        ({"samples": 0}, "samples must be a whole number of at least 64; got 0"),
         ({"log_every": 0}, "log_every must be a whole number of at least 1; got 0"),
         ({"finish": "none"}, "finish must be 'rotate' or 'triangular' or 'ritz'; got 'none'"),
         ({"precision": "float16"}, "precision must be 'float32' or 'float64'; got 'float16'"),
@@ -134,7 +134,7 @@ class Weak(ex.WeakOperator):
 
 @pytest.mark.parametrize(("operator", "what"), [(Imaginary(), "is complex"), (Weak(), "is a weak form")])
 def test_what_cannot_be_trained_is_refused_with_what_can(operator, what):
-    with pytest.raises(ValueError, match=rf"SpIN trains real functions.*{what}.*give RayleighRitz\(\)"):
+    with pytest.raises(ValueError, match=rf"SpIN trains real functions.*{what}.*RayleighRitz\(\) takes such ones"):
         prepared(ex.Problem.checked(operator, BOX, 2, network=network()), ex.SpIN())
 
 

@@ -72,6 +72,7 @@ def test_a_basis_that_is_too_small_is_followed_by_a_larger_one():
     [
         ({"n_basis": 0}, ValueError, "n_basis must be a whole number of at least 1; got 0"),
         ({"samples": 1.5}, ValueError, "samples must be a whole number"),
+        ({"samples": 63}, ValueError, "samples must be a whole number of at least 64; got 63"),
         ({"n_basis": 64, "max_basis": 32}, ValueError, "n_basis must be at most max_basis = 32; got 64"),
         ({"basis": 64}, TypeError, r"basis must be SoftmaxCells\(…\) or None"),
     ],

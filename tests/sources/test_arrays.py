@@ -84,3 +84,13 @@ def test_rows_of_numbers_are_declared_in_float64_and_images_are_not():
     np.testing.assert_array_equal(source.rows, NUMBERED)
     assert ex.Arrays(jnp.zeros((2, 3, 4, 4))).rows is None
     assert (source.domain, source.density, source.graph, source.steps, source.episodes) == (None,) * 5
+
+
+def test_rows_keep_the_digits_they_were_given_with():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    np.testing.assert_array_equal(ex.Arrays(rows).rows, rows)
+    gram = np.exp(-((rows[:, None] - rows) ** 2).sum(-1)) / 50
+    kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
+    modes = ex.solve(kernel, rows.tolist(), 2, which="largest", progress=False)
+    exact = np.linalg.eigvalsh(gram)[::-1][:2]
+    assert (np.abs(modes.eigenvalues - exact) <= 3 * modes.standard_errors).all()

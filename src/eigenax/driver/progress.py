@@ -53,7 +53,8 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
             elapsed = snapshot.seconds - first[0].seconds
             speed = f"{(snapshot.step - first[0].step) / elapsed:.0f} steps/s" if elapsed > 0 else "compiling"
             values = format_values(snapshot.metrics.get("eigenvalues", []))
-            progress.update(task, completed=snapshot.step, total=snapshot.max_steps, speed=speed, values=values)
+            total = snapshot.step if snapshot.stop_reason else snapshot.max_steps
+            progress.update(task, completed=snapshot.step, total=total, speed=speed, values=values)
 
         try:
             yield update

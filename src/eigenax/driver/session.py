@@ -20,8 +20,8 @@ SECONDS_BETWEEN_CHECKPOINTS = 10.0
 SHARE_OF_SAVING = 0.05
 """Of the time, at most, is spent on checkpoints."""
 
-ROUNDING, PROBLEM = 1e-6, 1e-4
-"""How much numbers of one run may differ from machine to machine: those of schedules, and means over a few points."""
+ROUNDING, MEANS = 1e-6, 1e-4
+"""How much numbers of one run may differ from machine to machine: those of settings, and means over points."""
 
 
 class Session:
@@ -93,16 +93,25 @@ class Session:
     def _accept(self, about: dict[str, Any]) -> None:
         saved, wanted = about["settings"], self.settings
         changes = [
-            f"{name} was {saved.get(name)} and is {wanted.get(name)}"
+            _changed(name, saved.get(name), wanted.get(name))
             for name in sorted(wanted.keys() | saved.keys())
-            if not _alike(saved.get(name), wanted.get(name), PROBLEM if name == "problem" else ROUNDING)
+            if not _alike(saved.get(name), wanted.get(name), MEANS if name == "operator" else ROUNDING)
         ]
         if changes:
             raise RunError(f"{self.folder} holds another run ({', '.join(changes)})")
 
 
+def _changed(name: str, saved: Any, wanted: Any) -> str:
+    if isinstance(saved, dict | list) or isinstance(wanted, dict | list):
+        return f"{name} was another one"
+    return f"{name} was {saved} and is {wanted}"
+
+
 def _alike(first: Any, second: Any, rounding: float) -> bool:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_alike(first[name], second[name], rounding) for name in first)
     if _are_numbers(first) and _are_numbers(second) and len(first) == len(second):
+        first, second = np.asarray(first), np.asarray(second)
         return np.allclose(first, second, rtol=rounding, atol=rounding * np.abs(second).max(initial=0))
     return first == second
 

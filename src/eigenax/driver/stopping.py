@@ -18,7 +18,7 @@ DOUBTED = 0.01
 """A residual that speaks of an error of this share of the scale, or more, is believed rather than a smaller error."""
 
 ADVICE = {
-    StopReason.MAX_STEPS: "more steps (max_steps=…)",
+    StopReason.MAX_STEPS: "more steps",
     StopReason.HELD_OUT: "more data",
     StopReason.SPANNED: "more data",
     StopReason.EXACT: "more points, or a larger tol",

@@ -88,7 +88,7 @@ def load_newest(
         return found
     if refused:
         raise RunError(
-            f"{folder} holds no checkpoint of this run: {'; '.join(dict.fromkeys(refused))}. "
+            f"none of the checkpoints can be gone on from: {'; '.join(dict.fromkeys(refused))}. "
             "Choose another folder, or delete that one to start over"
         )
     return None

@@ -90,8 +90,7 @@ class Solver(SolverChoice):
     def settings(self, problem: Problem) -> dict[str, Any]:
         """What a run that goes on must have the same, as plain data: the problem, and what the solver is set to."""
         own = {field.name: described(getattr(self, field.name)) for field in dataclasses.fields(self)}
-        drawn_by = problem.sampler if problem.sampler is not problem.source else type(problem.source).__name__
-        return own | {"sampler": described(drawn_by), "problem": problem.fingerprint()}
+        return own | {"source": described(problem.sampler), "operator": problem.fingerprint()}
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from eigenax.modes import Modes
 from eigenax.networks.base import in_precision
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem, check_network
+from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
@@ -58,7 +59,9 @@ class GradientSolver(Solver):
     """
 
     batch: int = eqx.field(static=True, default=256, kw_only=True, converter=partial(whole, "batch"))
-    samples: int = eqx.field(static=True, default=FRESH, kw_only=True, converter=partial(whole, "samples"))
+    samples: int = eqx.field(
+        static=True, default=FRESH, kw_only=True, converter=partial(whole, "samples", least=BATCHES)
+    )
     precision: Precision = eqx.field(static=True, default="float32", kw_only=True)
     finish: Finish | None = eqx.field(static=True, default=None, kw_only=True)
     log_every: int | None = eqx.field(

@@ -19,6 +19,7 @@ from eigenax.galerkin.sizes import Sizes
 from eigenax.io.checkpoint import Load
 from eigenax.modes import Modes
 from eigenax.problem import Problem
+from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Saved, Solver
 from eigenax.stop_reason import StopReason
 
@@ -43,7 +44,8 @@ class RayleighRitz(Solver):
     What the functions are depends on the problem: random waves where the states are, for a differential operator on a
     box or a surface; random waves of the features, for graphs, kernels and series; `basis=SoftmaxCells()` for a smooth
     embedding of a graph. Bases begin with `n_basis` functions and have twice as many from one to the next, up to
-    `max_basis`; on a domain, `samples` points measure each of them. All three are chosen for the problem unless given.
+    `max_basis`; on a domain, `samples` points measure each of them, and they are found on as many, but at least 64 for
+    each function of the basis. All three are chosen for the problem unless given.
 
     >>> RayleighRitz(n_basis=64).name
     'RayleighRitz'
@@ -54,7 +56,9 @@ class RayleighRitz(Solver):
     basis: SoftmaxCells | None = eqx.field(static=True, default=None)
     n_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "n_basis"))
     max_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "max_basis"))
-    samples: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "samples"))
+    samples: int | None = eqx.field(
+        static=True, default=None, converter=partial(whole_or_none, "samples", least=BATCHES)
+    )
 
     def __check_init__(self):
         if not isinstance(self.basis, SoftmaxCells | None):

@@ -23,6 +23,8 @@ def described(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if hasattr(value, "checksum"):
+        return value.checksum()
     if isinstance(value, jax.Array | np.ndarray):
         array = np.asarray(value)
         return [str(array.dtype), *array.shape, zlib.crc32(array.tobytes())]

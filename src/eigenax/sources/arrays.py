@@ -1,5 +1,8 @@
 """Points from an array in memory."""
 
+from typing import Any
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +13,13 @@ from eigenax.core.batch import Points
 from eigenax.sources.base import Source
 
 
+class Given:
+    """The rows as they were given, which may have more digits; equal to nothing but itself."""
+
+    def __init__(self, data: Any):
+        self.data = data
+
+
 class Arrays(Source):
     """The rows of an array, drawn uniformly with replacement.
 
@@ -18,9 +28,10 @@ class Arrays(Source):
     """
 
     data: Float[Array, "rows ..."]
+    given: Given = eqx.field(static=True)
 
     def __init__(self, data: Real[ArrayLike, "rows ..."]):
-        self.data = as_real("data", data)
+        self.data, self.given = as_real("data", data), Given(data)
         if self.data.ndim < 2 or len(self.data) == 0:
             raise ValueError(
                 f"data must be an array of points (rows, features…); got shape {self.data.shape}. "
@@ -35,7 +46,7 @@ class Arrays(Source):
     @property
     def rows(self) -> Float[np.ndarray, "rows d"] | None:
         """All rows, unless they are images."""
-        return np.asarray(self.data, np.float64) if self.data.ndim == 2 else None
+        return np.asarray(self.given.data, np.float64) if self.data.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Rows of weight one."""

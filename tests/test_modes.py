@@ -139,6 +139,11 @@ def test_a_slice_of_modes_has_the_same_values(modes):
         np.testing.assert_array_equal(getattr(modes[1:], name), getattr(modes, name)[1:])
 
 
+def test_what_comes_after_a_part_of_them_is_the_next_one(modes):
+    assert modes[:1].next_eigenvalue == modes.eigenvalues[1]
+    assert modes[1:].next_eigenvalue == modes.next_eigenvalue
+
+
 @pytest.mark.usefixtures("as_user")
 def test_a_single_mode_is_a_slice_too(modes):
     with pytest.raises(TypeError, match="chosen by a slice"):

@@ -53,6 +53,22 @@ def test_a_weak_form_can_be_added_to_and_is_refused_where_k_u_is_needed():
         ex.solve(DirichletEnergy(), box, 2, solver=ex.SpIN(), progress=False)
 
 
+def test_a_weak_form_with_a_basis_of_unknown_score_goes_on_to_the_same_bits(tmp_path):
+    """So few waves leave no error estimate: any other basis is better, also after a break."""
+
+    def run(**settings):
+        box, solver = ex.Box(0, 1, boundary="free"), ex.RayleighRitz(n_basis=8)
+        return ex.solve(DirichletEnergy(), box, 3, solver=solver, max_steps=2, progress=False, **settings)
+
+    def press_ctrl_c(snapshot):
+        if snapshot.step == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(ex.InterruptedRun, match="step 1 of 2"):
+        run(checkpoint_dir=tmp_path, callbacks=[press_ctrl_c])
+    np.testing.assert_array_equal(run(checkpoint_dir=tmp_path).eigenvalues, run().eigenvalues)
+
+
 class FluxThroughARing(ex.Operator):
     """(−i d/dx − A)² u, whose eigenvalues on a circle are (k − A)²."""
 

@@ -50,7 +50,7 @@ def solve(
     problem = Problem.checked(
         operator, source, n, which=which, network=network, tol=tol, max_steps=max_steps, seed=seed, progress=progress
     )
-    _check_run(solver, callbacks)
+    _check_run(solver, callbacks, checkpoint_dir)
     chosen, problem = prepared(problem, solver or AutoSolver())
     last, modes = iterate(problem, chosen, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
     modes = chosen.modes(problem, last.state) if modes is None else modes
@@ -69,9 +69,11 @@ def prepared(problem: Problem, solver: SolverChoice) -> tuple[Solver, Problem]:
     return chosen, chosen.prepared(problem)
 
 
-def _check_run(solver: Any, callbacks: Any) -> None:
+def _check_run(solver: Any, callbacks: Any, checkpoint_dir: Any) -> None:
     if not isinstance(solver, SolverChoice | None):
         hint = ": call it" if isinstance(solver, type) else ""
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}{hint}")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise TypeError(f"callbacks must be a sequence of functions, such as [print]; got {callbacks!r}")
+    if not isinstance(checkpoint_dir, str | PathLike | None):
+        raise TypeError(f"checkpoint_dir must be the path of a folder, such as 'runs/atom'; got {checkpoint_dir!r}")

@@ -41,8 +41,17 @@ def as_seed(seed: Any) -> int:
     return int(seed)
 
 
+def as_array(name: str, value: Any) -> np.ndarray:
+    """A user's data as an array, of whatever they are."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array, all rows of one length; got rows that differ") from error
+
+
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
     """A user's data as an array of finite real numbers."""
+    value = value if hasattr(value, "dtype") else as_array(name, value)
     if np.iscomplexobj(value):
         raise ValueError(f"{name} must be real; got complex numbers: give their two parts as separate features")
     try:

@@ -20,7 +20,6 @@ from eigenax.networks.base import hidden_layer
 from eigenax.operators.base import Operator
 from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
-from eigenax.stop_reason import StopReason
 
 FRESH = 2**17
 """Points that what was trained is measured on."""
@@ -59,9 +58,6 @@ def measure(
     finish: Finish = "rotate",
     samples: int = FRESH,
     seed: int = 0,
-    steps: int = 0,
-    solver: str = "",
-    stop_reason: StopReason | None = None,
     precision: Precision = "float32",
     progress: bool = False,
 ) -> Modes:
@@ -96,13 +92,10 @@ def measure(
         found.residuals,
         source.shape,
         which,
-        steps,
-        seed,
-        precision,
-        source if source.is_endless else None,
-        solver,
-        stop_reason,
-        found.next_value,
+        seed=seed,
+        precision=precision,
+        source=source if source.is_endless else None,
+        next_eigenvalue=found.next_value,
     )
 
 

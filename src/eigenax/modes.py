@@ -87,8 +87,8 @@ class Modes(eqx.Module):
             raise TypeError(f"modes are chosen by a slice such as modes[1:4]; got {chosen!r}")
         each = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
         fields = {name: getattr(self, name)[chosen] for name in each}
-        last = self.n - 1 in range(*chosen.indices(self.n))
-        fields |= {"next_eigenvalue": self.next_eigenvalue if last else None}
+        following = dict(enumerate([*self.eigenvalues[1:].tolist(), self.next_eigenvalue]))
+        fields |= {"next_eigenvalue": following.get(max(range(*chosen.indices(self.n)), default=-1))}
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:

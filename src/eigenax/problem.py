@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from eigenax.checks import as_seed, check_choice, whole, whole_or_none
+from eigenax.checks import as_array, as_seed, check_choice, whole, whole_or_none
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
@@ -130,7 +130,7 @@ def _sampler_for(operator: Operator, source: Any) -> Any:
     if operator.in_time and isinstance(source, np.ndarray | jax.Array | list | tuple):
         return Clips(source)
     if operator.integral and isinstance(source, np.ndarray | jax.Array | list | tuple):
-        return Arrays(np.asarray(source))
+        return Arrays(as_array("source", source))
     return as_sampler(source)
 
 

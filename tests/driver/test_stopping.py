@@ -50,7 +50,25 @@ def test_a_tol_is_reached_on_a_graph_in_two_parts():
     np.testing.assert_allclose(modes.next_eigenvalue, 1)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_a_tol_means_the_same_in_any_unit_of_the_operator(unit):
+    """One eigenvalue, whose error is as large as it is: that is no zero that was found."""
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    kernel = unit * ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
+    solver = ex.SpIN(batch=64, samples=256, log_every=10)
+    asked = {"which": "largest", "solver": solver, "max_steps": 20, "tol": 1e-2, "progress": False}
+    with pytest.warns(RuntimeWarning, match=r"tol = 0.01 was not reached .*modes 1 of 1 are known to 0"):
+        ex.solve(kernel, ex.Arrays(rows), 1, **asked)
+
+
 def test_what_to_try_depends_on_why_the_run_ended():
     rows = np.random.default_rng(0).normal(size=(300, 3)).cumsum(0)
     with pytest.warns(RuntimeWarning, match=r"tol = 1e-09 was not reached .*Take more data"):
         ex.solve(ex.GraphLaplacian(), ex.Steps(rows[:-1], rows[1:]), 3, tol=1e-9, progress=False)
+
+
+def test_a_kernel_whose_waves_miss_nothing_is_told_to_take_more_points():
+    kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
+    with pytest.warns(RuntimeWarning, match=r"tol = 1e-15 was not reached .*Take more points, or a larger tol"):
+        modes = ex.solve(kernel, ex.Gaussian(0.0, 1.0, dims=1), 2, which="largest", tol=1e-15, progress=False)
+    assert modes.stop_reason is ex.StopReason.EXACT

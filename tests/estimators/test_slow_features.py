@@ -148,6 +148,12 @@ class Quadratic(eqx.Module):
         return self.weights @ x**2
 
 
+def test_few_images_are_measured_on_as_many_clips_as_it_takes():
+    images = np.random.default_rng(0).normal(size=(12, 8, 8)).cumsum(0)
+    few = SlowFeatureAnalysis(n_components=2, steps=2, clips=4, random_state=0).fit(images)
+    assert few.transform(images).shape == (12, 2)
+
+
 def test_a_network_can_be_given():
     t = np.arange(3000)
     rows = np.stack([np.sqrt(2 + np.sin(t / 50)) * np.sign(np.cos(1.7 * t)), np.sin(t / 2)], 1)

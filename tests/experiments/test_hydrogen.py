@@ -92,6 +92,7 @@ def test_the_walls_do_not_matter(n):
         ({"preset": "quick", "tol": 1e-3}, "--tol is a setting of --preset best"),
         ({"preset": "quick", "steps": 0}, "--steps must be at least 1; got 0"),
         ({"steps": -1}, "--steps must be at least 0; got -1"),
+        ({"preset": "quick", "samples": 40}, "--samples must be at least 64, or 0; got 40"),
         ({"batch": 64}, "--batch is a setting of --preset quick and paper; the preset is best"),
         ({"dims": 4}, "--dims must be 2 or 3; got 4"),
         ({"charge": -1.0}, "--charge must be positive"),

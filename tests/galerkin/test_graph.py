@@ -18,7 +18,7 @@ CELLS = GRID.cells.astype(float)
 
 
 def adjacency():
-    return ex.Transitions(GRID.edges(), CELLS).exact.matrix
+    return ex.Transitions(GRID.edges(), CELLS).graph.matrix
 
 
 @pytest.mark.parametrize("measure", ["nodes", "degrees"])

@@ -61,6 +61,15 @@ def test_more_functions_than_the_data_would_be_given_are_tried_if_asked_for(oper
     assert sizes_of_bases(operator, source, n_basis=300, max_basis=300)[0] == 300
 
 
+def test_a_series_is_tried_with_twice_as_many_from_one_basis_to_the_next():
+    assert set(sizes_of_bases(ex.Slowness(), ex.Clips(ROWS), n_basis=8, max_basis=32)) == {8, 16, 32}
+
+
+def test_too_few_cells_are_named():
+    with pytest.raises(ValueError, match=r"SoftmaxCells must have at least n = 5 cells; got 3"):
+        ex.solve(ex.GraphLaplacian(), RING, 5, solver=ex.RayleighRitz(basis=ex.SoftmaxCells(3)), progress=False)
+
+
 def test_a_basis_that_is_too_small_is_followed_by_a_larger_one():
     modes = ex.solve(ex.GraphLaplacian(), RING, 5, solver=ex.RayleighRitz(n_basis=2), progress=False)
     np.testing.assert_allclose(modes.eigenvalues[3], 2 - 2 * np.cos(4 * np.pi / 30))

@@ -1,5 +1,6 @@
 """Rows of an array, drawn with replacement."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -94,3 +95,26 @@ def test_rows_keep_the_digits_they_were_given_with():
     modes = ex.solve(kernel, rows.tolist(), 2, which="largest", progress=False)
     exact = np.linalg.eigvalsh(gram)[::-1][:2]
     assert (np.abs(modes.eigenvalues - exact) <= 3 * modes.standard_errors).all()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda rows: ex.Arrays(rows),
+        lambda rows: ex.Clips(rows),
+        lambda rows: ex.Steps(rows[:-1], rows[1:]),
+        lambda rows: ex.Transitions([(k, k + 1) for k in range(len(rows) - 1)], rows),
+    ],
+    ids=["arrays", "clips", "steps", "transitions"],
+)
+def test_other_data_of_the_same_shape_compile_nothing(source):
+    traced = []
+
+    @eqx.filter_jit
+    def drawn(source):
+        traced.append(source)
+        return source.sample(jax.random.key(0), 4).x
+
+    first, second = (np.random.default_rng(seed).normal(size=(30, 2)) for seed in (0, 1))
+    assert (drawn(source(first)) != drawn(source(second))).any()
+    assert len(traced) == 1

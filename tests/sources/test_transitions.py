@@ -82,7 +82,7 @@ def test_nodes_of_networkx_that_may_be_rows_or_not_are_asked_about():
     path, features = networkx.Graph([(3, 4), (0, 1), (1, 2), (2, 3)]), np.arange(5.0)[:, None]
     with pytest.raises(ValueError, match=r"0 to 4 in another order: give list\(graph.edges\)"):
         ex.Transitions(path, features)
-    rows = ex.Transitions(list(path.edges), features).exact.matrix.toarray()
-    in_order = ex.Transitions(networkx.convert_node_labels_to_integers(path), features).exact.matrix.toarray()
+    rows = ex.Transitions(list(path.edges), features).graph.matrix.toarray()
+    in_order = ex.Transitions(networkx.convert_node_labels_to_integers(path), features).graph.matrix.toarray()
     order = list(path.nodes)
     np.testing.assert_array_equal(in_order, rows[order][:, order])

@@ -33,16 +33,17 @@ def scales(
 
     Energies have no natural zero: excitations are differences, and a small eigenvalue among large ones is as good as
     its error is small beside these. Where all are zero, for all that their errors tell, it is the range up to the next
-    value, or one where that is not known.
+    value, if that is known.
 
-    >>> none = np.zeros(1)
-    >>> scales(np.array([-1.0, 0.0, 1.0]), np.zeros(3), None), scales(none, none, 4.0), scales(none, none, None)
-    (array([2., 2., 2.]), array([4.]), array([1.]))
+    >>> scales(np.array([-1.0, 0.0, 1.0]), np.zeros(3), None), scales(np.zeros(1), np.zeros(1), 4.0)
+    (array([2., 2., 2.]), array([4.]))
+    >>> scales(np.full(1, 0.1), np.ones(1), None)
+    array([0.1])
     """
     scale = np.maximum(np.abs(values), np.ptp(values))
-    if (scale > ZERO * errors).any():
-        return np.maximum(scale, np.finfo(float).tiny)
-    return np.full_like(values, 1.0 if next_value is None else abs(next_value - values[0]))
+    if next_value is not None and (scale <= ZERO * errors).all():
+        scale = np.maximum(scale, abs(next_value - values[0]))
+    return np.maximum(scale, np.finfo(float).tiny)
 
 
 def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
@@ -76,7 +77,7 @@ def tell_of_missed(modes: Modes, tol: float) -> None:
         return
     numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
     worst = float(relative_errors(modes).max())
-    known = f"known to {worst:.2g} only" if np.isfinite(worst) else "of unknown error"
+    known = f"known to {worst:.2g} only" if worst < 1 else "not known to a single digit"
     try_this = ADVICE.get(modes.stop_reason or StopReason.TOL, "a larger basis or batch, or another solver")
     warnings.warn(
         f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. "

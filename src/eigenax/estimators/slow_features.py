@@ -17,6 +17,7 @@ from eigenax.modes import Modes
 from eigenax.networks.base import WithConstant
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
+from eigenax.samples import BATCHES
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.clips import Clips, episodes_of
 
@@ -134,7 +135,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         return max(2, min(whole("length", self.length), shortest - self.frames_ + 1)) if trains else 2
 
     def _solver(self, episodes: list[np.ndarray]) -> SpIN:
-        return SpIN(batch=whole("clips", self.clips), samples=min(DRAWS, 4 * sum(map(len, episodes))))
+        return SpIN(batch=whole("clips", self.clips), samples=max(BATCHES, min(DRAWS, 4 * sum(map(len, episodes)))))
 
     @property
     def _row_shape(self) -> tuple[int, ...]:

@@ -50,7 +50,11 @@ class Physics(Experiment):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
+        from eigenax.samples import BATCHES
+
         self.check_not_negative("samples", "tol")
+        if 0 < self.samples < BATCHES:
+            raise ValueError(f"--samples must be at least {BATCHES}, or 0; got {self.samples}")
         if self.tol >= 1:
             raise ValueError(f"--tol must be a relative accuracy below 1, such as 1e-3; got {self.tol}")
 

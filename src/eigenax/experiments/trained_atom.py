@@ -171,10 +171,9 @@ class TrainedAtom(Physics, abc.ABC):
             finish=self.finish,
             samples=self.samples or FRESH,
             seed=self.seed,
-            steps=self.steps,
             progress=progress,
         )
-        return modes, last
+        return dataclasses.replace(modes, steps=last.step, solver=solver.name, stop_reason=last.stop_reason), last
 
     def run_training(self, folder: Path, progress: bool) -> Outcome:
         """Train, with and without correction where asked, and compare with the closed form and the grid."""

@@ -193,13 +193,14 @@ class UserVideo(SlowFeatures):
         """Train a convolution on pairs of frames."""
         import numpy as np
 
+        from eigenax.samples import BATCHES
         from eigenax.sources.clips import Clips
 
         pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen]).astype(np.float64)
         network = self.network((2, *seen[0].shape[1:]), float(pixels.mean()), float(pixels.std()) or 1.0)
         small = sum(rows.nbytes for rows in seen) < HELD
         source = Clips([np.array(rows) if small else rows for rows in seen], self.length, frames=2)
-        return self.train(source, network, min(DRAWS, sum(map(len, seen))), folder, progress)
+        return self.train(source, network, max(BATCHES, min(DRAWS, sum(map(len, seen)))), folder, progress)
 
     def _applied(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
         from eigenax.evaluation.slowness import delta_values

@@ -77,11 +77,12 @@ class Discretisation(ABC):
         """The Rayleigh–Ritz method in a basis, which may have too few functions that can be told apart."""
 
     def tried(self, number: int, guess: Any) -> Trial:
-        """The same; a basis with too few functions is worse than all others."""
+        """The same; a basis with too few functions, or of unknown score, is worse than all others."""
         try:
-            return self.trial(number, guess)
+            trial = self.trial(number, guess)
         except SingularMomentsError as error:
             return Trial(number, None, np.inf, {}, failed=error)
+        return trial if np.isfinite(trial.score) else trial._replace(score=np.inf)
 
     def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
         """The basis to try next, given the scores of those that were, NaN for the others; nothing after the last."""

@@ -233,6 +233,8 @@ class OnCells(Discretisation):
         assert graph is not None, "asked for before"
         assert factor is not None, "asked for before"
         check_not_constant_alone(problem.n)
+        if basis.cells < problem.n:
+            raise ValueError(f"SoftmaxCells must have at least n = {problem.n} cells; got {basis.cells}")
         self.graph, self.factor, self.seed = Graph.of(graph), 2 * factor, problem.seed
         self.cells = min(basis.cells, max(self.n + 1, len(self.graph.rows) // ROWS_PER_CELL))
         tuned_on = basis.tuned_on and basis.tuned_on.graph

@@ -129,8 +129,8 @@ class OnPairs(Discretisation):
         return Trial(number, waves, float((1 - found / self.exact).max()), told)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
-        """Where the dense matrix has no more to tell, unless a `tol` decides."""
-        return StopReason.EXACT if best.score <= MISSED and self.problem.tol is None else None
+        """Where the dense matrix has no more to tell."""
+        return StopReason.EXACT if best.score <= MISSED else None
 
     def solution(self, trial: Trial) -> Solution:
         """Over all pairs of rows, or over several sets of points."""

@@ -83,9 +83,9 @@ class OnSeries(Discretisation):
         rows, distinct = sum(map(len, self.episodes)), Series.of(self.episodes).distinct
         most = max(self.n + 1, min(int((1 - HELD_OUT) * rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * distinct))
         counts = sizes.counts(self.n, *COUNTS)
-        if sizes.n_basis is None:
-            counts = [min(count, most) for count in counts]
-        return sorted({counts[0], counts[-1]})
+        if sizes.n_basis is not None:
+            return counts
+        return sorted({min(counts[0], most), min(counts[-1], most)})
 
     def trial(self, number: int, guess: Any) -> Trial:
         """Slowness on what is held out, with the best of one ridge for all features."""

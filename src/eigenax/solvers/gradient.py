@@ -36,7 +36,7 @@ PATIENCE, LEAST_PATIENCE = 0.5, 100
 stalled. Where the learning rate decays, residuals may fall only in its second half."""
 NEW_LOW = 0.98
 OF_MEASURING = ("samples", "finish", "log_every")
-"""Settings that do not change what is trained, unless a `tol` ends it."""
+"""Settings that no update depends on, so that a run may go on with others, unless a `tol` looks at the errors."""
 
 
 class TrainingState(NamedTuple):

@@ -119,11 +119,10 @@ class RayleighRitz(Solver):
         last = state.last
         guess = state.last_guess if last is None or last.failed else _laid_out(form.next_guess(last))
         trial = form.tried(number, guess)
-        trial = trial._replace(score=trial.score if np.isfinite(trial.score) else np.inf)
         scores = state.scores.copy()
         scores[number] = trial.score
         best, best_guess = state.best, state.best_guess
-        if best is None or trial.score < form.slack * best.score:
+        if best is None or best.failed or trial.score < form.slack * best.score:
             best, best_guess = trial, guess
         finished = None if trial.failed else form.why_stop(trial, best, scores)
         if finished is None and form.following(scores) is None:

@@ -1,7 +1,5 @@
 """Points from an array in memory."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,14 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.checks import as_real
 from eigenax.core.batch import Points
-from eigenax.sources.base import Source
-
-
-class Given:
-    """The rows as they were given, which may have more digits; equal to nothing but itself."""
-
-    def __init__(self, data: Any):
-        self.data = data
+from eigenax.sources.base import Held, Source
 
 
 class Arrays(Source):
@@ -28,10 +19,10 @@ class Arrays(Source):
     """
 
     data: Float[Array, "rows ..."]
-    given: Given = eqx.field(static=True)
+    held: Held[np.ndarray] = eqx.field(static=True)
 
     def __init__(self, data: Real[ArrayLike, "rows ..."]):
-        self.data, self.given = as_real("data", data), Given(data)
+        self.data, self.held = as_real("data", data), Held(lambda: np.asarray(data, np.float64))
         if self.data.ndim < 2 or len(self.data) == 0:
             raise ValueError(
                 f"data must be an array of points (rows, features…); got shape {self.data.shape}. "
@@ -46,7 +37,7 @@ class Arrays(Source):
     @property
     def rows(self) -> Float[np.ndarray, "rows d"] | None:
         """All rows, unless they are images."""
-        return np.asarray(self.given.data, np.float64) if self.data.ndim == 2 else None
+        return self.held.data if self.data.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Rows of weight one."""

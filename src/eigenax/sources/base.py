@@ -1,8 +1,9 @@
 """The source: something that draws batches of points; and the sampler, which may look at the functions as it does."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -37,6 +38,30 @@ class Component(Protocol):
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The density of those points at x."""
         ...
+
+
+T = TypeVar("T")
+
+
+class Held(Generic[T]):
+    """All the data there is, made when it is first asked for, beside the arrays that programs take of it.
+
+    Programs never look inside, so that to them all are alike: data of one shape are compiled for once.
+    """
+
+    def __init__(self, make: Callable[[], T]):
+        self._make = make
+
+    @cached_property
+    def data(self) -> T:
+        """As it was given, in float64."""
+        return self._make()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held)
+
+    def __hash__(self) -> int:
+        return hash(Held)
 
 
 class Sampler(eqx.Module):

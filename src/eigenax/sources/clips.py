@@ -2,8 +2,7 @@
 
 import itertools
 import numbers
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -12,26 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.checks import whole
+from eigenax.checks import as_array, whole
 from eigenax.core.batch import Pairs
-from eigenax.sources.base import Source
+from eigenax.sources.base import Held, Source
 from eigenax.sources.rows import Rows, rows_of
 
 USUAL_LENGTH = 10
 """Points of a clip."""
-
-
-class Given:
-    """The series as they were given; equal to nothing but itself."""
-
-    def __init__(self, series: Sequence[Any], frames: int):
-        self.series, self.frames = series, frames
-
-    @cached_property
-    def points(self) -> list[Float[np.ndarray, "_ d"]]:
-        """All points that are rows of numbers, in float64."""
-        rows = [np.asarray(one, np.float64) for one in self.series]
-        return rows if self.frames == 1 else [_windows(one, self.frames) for one in rows]
 
 
 class Clips(Source):
@@ -52,7 +38,7 @@ class Clips(Source):
 
     points: Rows
     view: Callable[[Array], Array] | None
-    given: Given = eqx.field(static=True)
+    held: Held[list[np.ndarray]] = eqx.field(static=True)
     ends: Int[Array, " episodes"]
     """How many clips begin in an episode or one before it."""
     shifts: Int[Array, " episodes"]
@@ -86,7 +72,7 @@ class Clips(Source):
                     f"points{joined}; got shape {episode.shape}. One number a time is series[:, None]; shorter clips "
                     "are length=…"
                 )
-        self.points, self.given = rows_of(episodes), Given(episodes, self.frames)
+        self.points, self.held = rows_of(episodes), Held(lambda: [_windows(one, frames) for one in episodes])
         counts = np.array([len(episode) - rows + 1 for episode in episodes])
         self.ends = jnp.asarray(np.cumsum(counts), jnp.int32)
         self.shifts = jnp.asarray((rows - 1) * np.arange(len(episodes)), jnp.int32)
@@ -102,7 +88,7 @@ class Clips(Source):
         """All points, unless they are images, views of something else, or stay in their files."""
         if self.view is not None or len(self.points.shape) > 1 or self.points.stays_on_disk:
             return None
-        return self.given.points
+        return self.held.data
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """Pairs of successive points inside `size` clips, of weight one."""
@@ -137,11 +123,12 @@ def joined(rows: Float[Array, "rows ..."], frames: int) -> Float[Array, "points 
 
 def episodes_of(series: Any) -> list[Any]:
     """A list of arrays of rows of one shape, from one array or from several."""
-    several = isinstance(series, list | tuple) and all(np.ndim(one) >= 2 for one in series)
+    several = isinstance(series, list | tuple) and all(_ndim(one) >= 2 for one in series)
     given: list[Any] = list(series) if several else [series]
-    episodes = [one if hasattr(one, "dtype") else np.asarray(one) for one in given]
-    if not episodes:
-        raise ValueError("series must be an array (time, features…) or a list of such arrays; got an empty list")
+    episodes = [one if hasattr(one, "dtype") else as_array("series", one) for one in given]
+    if not episodes or episodes[0].ndim == 0:
+        came = "a single value" if episodes else "an empty list"
+        raise ValueError(f"series must be an array (time, features…) or a list of such arrays; got {came}")
     for number, (one, other) in enumerate(itertools.pairwise(episodes)):
         if one.shape[1:] != other.shape[1:]:
             raise ValueError(
@@ -151,7 +138,14 @@ def episodes_of(series: Any) -> list[Any]:
     return episodes
 
 
-def _windows(rows: Float[np.ndarray, "time d"], frames: int) -> Float[np.ndarray, "points _"]:
+def _ndim(one: Any) -> int:
+    return one.ndim if hasattr(one, "ndim") else as_array("series", one).ndim
+
+
+def _windows(episode: Any, frames: int) -> Float[np.ndarray, "points _"]:
     """As `joined`, in float64."""
+    rows = np.asarray(episode, np.float64)
+    if frames == 1:
+        return rows
     points = len(rows) - frames + 1
     return np.concatenate([rows[shift : shift + points] for shift in range(frames)], axis=1)

@@ -9,15 +9,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.checks import as_real, whole
 from eigenax.core.batch import Pairs, pairs_of
-from eigenax.sources.base import Source
+from eigenax.sources.base import Held, Source
 from eigenax.sources.graph_data import StepData
-
-
-class Exact:
-    """The observations as they were given, in float64; equal to nothing but itself."""
-
-    def __init__(self, before: Any, after: Any):
-        self.before, self.after = np.asarray(before, np.float64), np.asarray(after, np.float64)
 
 
 class Steps(Source):
@@ -33,7 +26,7 @@ class Steps(Source):
 
     before: Float[Array, "steps ..."]
     after: Float[Array, "steps ..."]
-    exact: Exact = eqx.field(static=True)
+    held: Held[StepData] = eqx.field(static=True)
     draws = Pairs
 
     def __init__(self, observations: Any, next_observations: Any):
@@ -45,7 +38,9 @@ class Steps(Source):
                 "observations and next_observations must be arrays (steps, features…) of one shape, with one step at "
                 f"least; got {shapes[0]} and {shapes[1]}. One number a step is observations[:, None]"
             )
-        self.exact = Exact(observations, next_observations)
+        self.held = Held(
+            lambda: StepData(np.asarray(observations, np.float64), np.asarray(next_observations, np.float64))
+        )
         if bool((self.before == self.after).all()):
             raise ValueError("next_observations are the observations themselves: nothing moves")
 
@@ -64,8 +59,7 @@ class Steps(Source):
     @property
     def steps(self) -> StepData | None:
         """All steps, unless observations are images."""
-        exact = self.exact
-        return StepData(exact.before, exact.after) if exact.before.ndim == 2 else None
+        return self.held.data if self.before.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """So many steps, all of weight one."""

@@ -1,7 +1,6 @@
 """Walks on a graph, whose steps are pairs of nodes."""
 
 import warnings
-from functools import cached_property
 from typing import Any
 
 import equinox as eqx
@@ -14,23 +13,11 @@ from scipy.sparse.csgraph import connected_components
 
 from eigenax.checks import as_real
 from eigenax.core.batch import Pairs
-from eigenax.sources.base import Source
+from eigenax.sources.base import Held, Source
 from eigenax.sources.graph_data import WholeGraph
 
 LENGTH = 3
 """Nodes of a walk: the one in the middle knows two of its neighbours, and residuals need as many."""
-
-
-class Exact:
-    """The features and the matrix of weights as they were given, in float64; equal to nothing but itself."""
-
-    def __init__(self, features: Any, matrix: scipy.sparse.csr_array, measure: str):
-        self.features, self.matrix, self.measure = np.asarray(features, np.float64), matrix, measure
-
-    @cached_property
-    def graph(self) -> WholeGraph | None:
-        """All nodes and edges, unless nodes are images."""
-        return WholeGraph(self.features, self.matrix, self.measure) if self.features.ndim == 2 else None
 
 
 class Transitions(Source):
@@ -62,7 +49,7 @@ class Transitions(Source):
     nodes: int = eqx.field(static=True)
     """How many nodes have edges."""
     measure: str = eqx.field(static=True)
-    exact: Exact = eqx.field(static=True)
+    held: Held[WholeGraph] = eqx.field(static=True)
     draws = Pairs
 
     def __init__(
@@ -90,7 +77,8 @@ class Transitions(Source):
         # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
         count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
         total = self.nodes if measure == "nodes" else matrix.sum()
-        self.measure, self.exact = measure, Exact(features, matrix, measure)
+        self.measure = measure
+        self.held = Held(lambda: WholeGraph(np.asarray(features, np.float64), matrix, measure))
         self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
         self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
 
@@ -102,7 +90,7 @@ class Transitions(Source):
     @property
     def graph(self) -> WholeGraph | None:
         """All nodes and edges, unless nodes are images."""
-        return self.exact.graph
+        return self.held.data if self.features.ndim == 2 else None
 
     def whole(self) -> Pairs:
         """Every node and every edge, in both directions."""

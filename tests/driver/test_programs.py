@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from eigenax.core import programs
+from eigenax.driver import programs
 
 
 @pytest.mark.parametrize(("share", "traced"), [(0.0, 2), (1.0, 1)])

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-from eigenax.driver.programs import make_room_for_programs
 from eigenax.driver.iterate import iterate
+from eigenax.driver.programs import make_room_for_programs
 from eigenax.driver.snapshot import Callback
 from eigenax.driver.stopping import tell_of_missed
 from eigenax.modes import Modes, Which

@@ -44,8 +44,8 @@ class RayleighRitz(Solver):
     What the functions are depends on the problem: random waves where the states are, for a differential operator on a
     box or a surface; random waves of the features, for graphs, kernels and series; `basis=SoftmaxCells()` for a smooth
     embedding of a graph. Bases begin with `n_basis` functions and grow from one to the next, on a domain twofold, up
-    to `max_basis`; on a domain, `samples` points measure each of them, and they are found on as many, but at least 64 for
-    each function of the basis. All three are chosen for the problem unless given.
+    to `max_basis`; on a domain, `samples` points measure each of them, and they are found on as many, but at least 64
+    for each function of the basis. All three are chosen for the problem unless given.
 
     >>> RayleighRitz(n_basis=64).name
     'RayleighRitz'

@@ -57,8 +57,10 @@ def test_a_table_shows_residuals_and_marks_what_has_not_converged(modes):
     assert rows[1].endswith("*")
     assert "more steps" in rows[-1]
     assert dataclasses.replace(modes, residuals=np.full(3, 1e3)).unconverged.all()
-    assert dataclasses.replace(modes, residuals=np.full(3, np.nan)).unconverged.all()
-    settled = dataclasses.replace(modes, residuals=np.full(3, 1e-6))
+    unknown = np.full(3, np.nan)
+    assert dataclasses.replace(modes, residuals=unknown, basis_errors=unknown).unconverged.all()
+    assert dataclasses.replace(modes, residuals=np.full(3, 1e-6), basis_errors=np.full(3, 1e3)).unconverged.all()
+    settled = dataclasses.replace(modes, residuals=np.full(3, 1e-6), basis_errors=np.full(3, 1e-6))
     assert "*" not in str(settled)
 
 

@@ -1,6 +1,7 @@
 """Puts the parts together: operator, source, network and solver in, modes out."""
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -52,9 +53,19 @@ def solve(
     )
     _check_run(solver, callbacks, checkpoint_dir)
     chosen, problem = prepared(problem, solver or AutoSolver())
-    last, modes = iterate(problem, chosen, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
+    try:
+        last, modes = iterate(problem, chosen, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
+    except ValueError as error:
+        if "verifier errors" not in str(error):
+            raise
+        raise ValueError(
+            "a part of yours refers to a NumPy array, which JAX cannot take in float32 and in float64 both: make it "
+            "inside the function, jnp.asarray([…]), or keep it as numbers, array.tolist()"
+        ) from error
     modes = chosen.modes(problem, last.state) if modes is None else modes
     modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
+    if modes.note:
+        warnings.warn(modes.note, RuntimeWarning, stacklevel=2)
     if tol is not None:
         tell_of_missed(modes, tol)
     return modes

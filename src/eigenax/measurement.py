@@ -40,6 +40,8 @@ class Solution(NamedTuple):
     residuals: Float[np.ndarray, " n"]
     next_value: float | None = None
     """The eigenvalue after the last of these, where it is known."""
+    note: str = ""
+    """What else is to be said of it."""
 
     def told(self) -> dict[str, list[float]]:
         """What is logged of it."""
@@ -150,7 +152,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     rotated = [_rotated(sign, *(part[:, block, block] for part in sums)) for block in blocks]
     by_residual = not np.isnan(rotated[0].residuals).any()
     best = min(range(len(CUTS)), key=lambda c: (rotated[c].residuals if by_residual else rotated[c].values).sum())
-    values, rotation, scatter, distance, residuals, _ = rotated[best]
+    values, rotation, scatter, distance, residuals, *_ = rotated[best]
     if nested:
         distance = _still_to_come(sigma, pi, solutions[best].values, CUTS[best], residuals)
     next_value = solutions[best].signed(sign).next_value

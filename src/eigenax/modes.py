@@ -70,6 +70,8 @@ class Modes(eqx.Module):
     """Why it ended."""
     next_eigenvalue: float | None = eqx.field(static=True, default=None)
     """The eigenvalue after the last of these, where it was found along with them."""
+    note: str = eqx.field(static=True, default="")
+    """What their errors are large for, if that is known."""
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
@@ -167,18 +169,18 @@ class Modes(eqx.Module):
             notes = ["* not converged: the residual says so; take more steps or a larger basis"] * bool(
                 self.unconverged.any()
             )
-        return "\n".join([head, *rows, *notes])
+        return "\n".join([head, *rows, *notes, *[self.note] * bool(self.note)])
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
-        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, exceeds 1 % of it and 3 sampling
-        errors; for an eigenvalue of zero, a millionth of the largest that was found.
+        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, or the basis error exceeds 1 % of
+        it and 3 sampling errors; for an eigenvalue of zero, a millionth of the largest that was found.
 
-        Where the residual is unknown the basis error takes its place; unknown as well, it counts as not converged.
+        One that is unknown is left out; with both unknown it counts as not converged.
         """
         distance = distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
         size = np.abs(self.eigenvalues)
-        distance = np.where(np.isnan(distance), self.basis_errors, distance)
+        distance = np.fmax(distance, self.basis_errors)
         largest = max(size.max(), abs(self.next_eigenvalue or 0.0))
         enough = np.maximum(0.01 * size, 1e-6 * largest)
         return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))

@@ -71,7 +71,7 @@ def test_the_spread_of_weighted_values_is_their_mean_and_covariance():
 
 
 def test_everywhere_is_uniform_in_a_box():
-    points, ground, states, _ = everywhere(ex.Uniform(ex.Box([0.0, 2.0], [1.0, 6.0])))
+    points, ground, states, _, _ = everywhere(ex.Uniform(ex.Box([0.0, 2.0], [1.0, 6.0])))
     np.testing.assert_allclose([ground, states], 1 / CLOUD)
     mean, covariance = spread_of(points, ground)
     np.testing.assert_allclose(mean, [0.5, 4], atol=1e-2)
@@ -79,7 +79,7 @@ def test_everywhere_is_uniform_in_a_box():
 
 
 def test_everywhere_on_a_sphere_counts_area():
-    points, ground, states, _ = everywhere(ex.Uniform(sphere()))
+    points, ground, states, _, _ = everywhere(ex.Uniform(sphere()))
     np.testing.assert_array_equal(ground, states)
     assert ground.sum() == pytest.approx(1)
     assert ground @ np.cos(points[:, 0]) ** 2 == pytest.approx(1 / 3, abs=1e-3)
@@ -207,7 +207,7 @@ def two_wells(slopes):
     rng = np.random.default_rng(0)
     points = np.where(np.arange(2048) % 2, 5.0, -5.0)[:, None] + 0.1 * rng.normal(size=(2048, 1))
     alike = np.full(2048, 1 / 2048)
-    return Cloud(points, alike, alike, np.full((2048, 1, 1), slopes / 2048))
+    return Cloud(points, alike, alike, np.full((2048, 1, 1), slopes / 2048), np.zeros(2048))
 
 
 def test_packets_are_inside_the_wells_of_a_cloud_that_is_as_wide_as_the_box():
@@ -283,8 +283,12 @@ def test_a_cloud_with_other_states_than_the_ground_state_makes_waves_wider():
     square = (points**2).sum(1)
     ground = np.exp(-square * (1 - 1 / 9) / 2)
     alike, unknown = np.full(CLOUD, 1 / CLOUD), np.zeros((CLOUD, 2, 2))
-    wide = waves(Cloud(points, ground / ground.sum(), alike, unknown), ex.Box(-40.0, 40.0, dims=2), size=200)
-    narrow = waves(Cloud(points, alike, alike, unknown), ex.Box(-40.0, 40.0, dims=2), size=200)
+    wide = waves(
+        Cloud(points, ground / ground.sum(), alike, unknown, np.zeros(len(points))),
+        ex.Box(-40.0, 40.0, dims=2),
+        size=200,
+    )
+    narrow = waves(Cloud(points, alike, alike, unknown, np.zeros(len(points))), ex.Box(-40.0, 40.0, dims=2), size=200)
     assert wide.envelopes.rates.min() < 0.1 < narrow.envelopes.rates.min()
     lengths = [np.linalg.norm(network.frequencies[150:], axis=1).min() for network in (wide, narrow)]
     assert lengths[0] < 0.1 < lengths[1]

@@ -64,3 +64,54 @@ def test_a_tol_that_no_basis_reaches_is_told():
         modes = oscillator(tol=1e-15, solver=ex.RayleighRitz(n_basis=24, max_basis=48))
     assert modes.steps == 2
     assert modes.stop_reason is ex.StopReason.LARGEST_BASIS
+
+
+def two_wells(x, offset=0.3):
+    """Oscillators 8 apart, one of which begins higher than the other: states 1/2 and 1/2 + offset, each once."""
+    return jnp.minimum((x[0] - 4) ** 2, (x[0] + 4) ** 2 + 2 * offset) / 2
+
+
+def test_states_of_a_well_that_is_less_deep_are_not_missed():
+    """Diffusion alone ends in the deeper one, and functions around that have none of the others."""
+    operator = -0.5 * ex.Laplacian() + ex.Potential(two_wells)
+    modes = ex.solve(operator, ex.Box(-10, 10), 4, tol=1e-3, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, [0.5, 0.8, 1.5, 1.8], rtol=1e-3)
+    assert modes.stop_reason is ex.StopReason.TOL
+
+
+WELLS = -0.5 * ex.Laplacian() + ex.Potential(
+    lambda x: 0.25 * (x[0] ** 2 - 6) ** 2 + 0.05 * x[0] + 0.5 * jnp.sum(x[1:] ** 2)
+)
+"""Two wells of nearly the same depth: each level of one is beside one of the other."""
+
+
+def test_both_wells_of_unequal_depth_are_in_the_spectrum():
+    levels = line_energies(lambda x: (0.5 * (x**2 - 6) ** 2 + 0.1 * x).sum(), -6, 6, 4) / 2
+    modes = ex.solve(WELLS, ex.Box(-6, 6, dims=2), 4, tol=1e-3, progress=False)
+    exact = np.sort((levels[:, None] + [0.5, 1.5]).ravel())[:4]
+    assert (np.abs(modes.eigenvalues - exact) < 3 * modes.standard_errors).all()
+    np.testing.assert_allclose(modes.eigenvalues, exact, rtol=1e-3)
+    assert not modes.note
+
+
+def test_training_that_has_missed_a_well_says_so_and_how_far_off_that_makes_it():
+    solver = ex.SpIN(batch=128, samples=2**12)
+    with pytest.warns(RuntimeWarning, match=r"there is a state of about .* near x = \(-(3.9|4).*Stated errors tell"):
+        modes = ex.solve(
+            -0.5 * ex.Laplacian() + ex.Potential(two_wells),
+            ex.Mixture(ex.Box(-10, 10), [ex.Box(-10, 10), ex.Gaussian(4.0, 1.0, dims=1)], [0.1, 0.9]),
+            3,
+            network=around_the_deeper_well(),
+            solver=solver,
+            max_steps=300,
+            progress=False,
+        )
+    assert modes.eigenvalues[1] > 1.2
+    assert (np.abs(modes.eigenvalues - [0.5, 0.8, 1.5]) < 3 * modes.standard_errors).all()
+    assert modes.unconverged[1]
+    assert modes.note in str(modes)
+
+
+def around_the_deeper_well():
+    """A network that has nothing of the other one."""
+    return ex.Bounded(lambda x: jnp.exp(-((x[0] - 4) ** 2) / 2), ex.Separate(1, 3, key=ex.network_key(0)))

@@ -10,8 +10,7 @@ from scipy.special import mathieu_a, mathieu_b
 
 import eigenax as ex
 from eigenax.evaluation.line import line_energies
-from eigenax.galerkin.place import first_cloud
-from eigenax.galerkin.trainable import default_parts, network_around
+from eigenax.galerkin.trainable import cloud_to_train_on, default_parts, network_around
 from eigenax.io.checkpoint import checkpoints
 from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
@@ -34,7 +33,7 @@ def atom(*points):
 
 
 def around(operator, box, separate, n=3):
-    cloud = first_cloud(ex.Problem.checked(operator, box, n))
+    cloud = cloud_to_train_on(ex.Problem.checked(operator, box, n))
     return network_around(cloud, box, operator.singularities(), n, KEY, separate)
 
 

@@ -51,7 +51,7 @@ CASES = {
     ],
 )
 def test_walkers_have_the_density_of_an_oscillators_ground_state(name, mean, std):
-    x, _ = walked(name)
+    x = walked(name).points
     np.testing.assert_allclose((x.mean(0) - mean) / std, 0, atol=TOLERANCE)
     np.testing.assert_allclose(x.std(0), std, rtol=TOLERANCE)
     between = np.corrcoef(x.T) - np.eye(x.shape[1])
@@ -60,7 +60,7 @@ def test_walkers_have_the_density_of_an_oscillators_ground_state(name, mean, std
 
 @pytest.mark.parametrize(("name", "std"), [("on a line", [1]), ("in ten dimensions", [1] * 10)])
 def test_walkers_with_their_descendants_have_the_density_of_its_square(name, std):
-    x, descendants = walked(name)
+    x, descendants, *_ = walked(name)
     assert descendants.sum() == WALKERS
     probability = descendants / WALKERS
     narrower = np.sqrt(probability @ x**2 - (probability @ x) ** 2) / std
@@ -80,7 +80,7 @@ def dense_ground_state(potential, low, high, periodic):
 
 def test_walkers_go_around_a_periodic_box():
     x, probability = dense_ground_state(lambda x: -40 * np.cos(2 * np.pi * x), 0.0, 1.0, periodic=True)
-    found = walked("periodic along one axis, free along the other")[0][:, 0]
+    found = walked("periodic along one axis, free along the other").points[:, 0]
     counts, _ = np.histogram(found, bins=8, range=(0, 1))
     np.testing.assert_allclose(counts / WALKERS, probability.reshape(8, -1).sum(1), atol=0.03)
     # The well is at the seam.
@@ -91,7 +91,7 @@ def test_walkers_go_around_a_periodic_box():
 
 def test_walkers_turn_back_at_a_free_edge():
     x, probability = dense_ground_state(lambda x: 5 * x, 0.0, 3.0, periodic=False)
-    found = walked("periodic along one axis, free along the other")[0][:, 1]
+    found = walked("periodic along one axis, free along the other").points[:, 1]
     assert found.mean() == pytest.approx(probability @ x, rel=TOLERANCE)
     counts, _ = np.histogram(found, bins=6, range=(0, 3))
     np.testing.assert_allclose(counts / WALKERS, probability[:396].reshape(6, -1).sum(1), atol=0.06)
@@ -99,7 +99,7 @@ def test_walkers_turn_back_at_a_free_edge():
 
 def test_walkers_stay_everywhere_where_the_potential_is_constant():
     box = CASES["constant"][1]
-    unit = (walked("constant")[0] - box.low) / (2 * box.half_width)
+    unit = (walked("constant").points - box.low) / (2 * box.half_width)
     error = 4.5 / np.sqrt(len(unit))
     np.testing.assert_allclose(unit.mean(0), 1 / 2, atol=error * np.sqrt(1 / 12))
     np.testing.assert_allclose((unit**2).mean(0), 1 / 3, atol=error * np.sqrt(4 / 45))
@@ -107,10 +107,11 @@ def test_walkers_stay_everywhere_where_the_potential_is_constant():
 
 @pytest.mark.parametrize("name", CASES)
 def test_walkers_stay_inside_and_there_are_as_many_in_the_end(name):
-    box, (x, _) = CASES[name][1], walked(name)
-    assert x.shape == (WALKERS, len(box.low))
-    assert x.dtype == np.float64
-    assert ((x >= box.low) & (x <= box.high)).all()
+    box, found = CASES[name][1], walked(name)
+    for x, count in ((found.points, WALKERS), (found.elsewhere, WALKERS // 2)):
+        assert x.shape == (count, len(box.low))
+        assert x.dtype == np.float64
+        assert ((x >= box.low) & (x <= box.high)).all()
 
 
 def test_the_same_key_gives_the_same_walkers():
@@ -143,3 +144,23 @@ def test_what_does_not_diffuse_still_has_a_positive_diffusion():
     _, diffusion = jax.jit(lambda x: read(ex.Potential(lambda x: x[0]), x))(x)
     assert (diffusion > 0).all()
     assert (diffusion < 1e-6).all()
+
+
+def test_some_points_stay_in_wells_that_are_less_deep():
+    """The ground state is on the right; a state 0.3 above it is on the left."""
+    two_wells = -0.5 * LAPLACIAN + ex.Potential(
+        lambda x: jnp.minimum((x[0] - 4) ** 2 / 2, (x[0] + 4) ** 2 / 2 + 0.3) + x[1] ** 2 / 2
+    )
+    found = walk(two_wells, ex.Box(-9, 9, dims=2), jax.random.key(0), WALKERS)
+    assert (found.points[:, 0] > 0).mean() > 0.99
+    assert 0.05 < (found.elsewhere[:, 0] < 0).mean() < 0.5
+    assert (found.other_wells[:, 0] < 0).all()
+    assert len(found.other_wells) > 40
+
+
+def test_some_points_come_to_a_hole_that_few_begin_in():
+    hole = -0.5 * LAPLACIAN + ex.Potential(
+        lambda x: 0.05 * jnp.sum(x**2) - 110 * jnp.exp(-((x[0] - 7) ** 2 + (x[1] - 3) ** 2) / 2 / 0.2**2)
+    )
+    found = walk(hole, ex.Box(-15, 15, dims=2), jax.random.key(0), WALKERS)
+    assert (np.hypot(found.cooled[:, 0] - 7, found.cooled[:, 1] - 3) < 0.3).mean() > 0.05

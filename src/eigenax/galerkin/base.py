@@ -89,6 +89,10 @@ class Discretisation(ABC):
         tried = int((~np.isnan(scores)).sum())
         return tried if tried < self.count else None
 
+    def overrules(self, trial: Trial, best: Trial) -> bool:
+        """Whether a trial shows that the best one before is wrong, whatever their scores."""
+        return False
+
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
         """Why no other basis need be tried after this one, if there is a reason."""
         return None
@@ -134,6 +138,7 @@ class Discretisation(ABC):
             precision="float64",
             source=self.measured_on(trial),
             next_eigenvalue=found.next_value,
+            note=found.note,
         )
 
     def measured_on(self, trial: Trial) -> Any:

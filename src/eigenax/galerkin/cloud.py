@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 import scipy.spatial
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from eigenax.core.precision import counting_in, full_precision
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
 from eigenax.networks.boundary import Offset, coordinates_of, walls_of
@@ -54,6 +55,8 @@ class Cloud(NamedTuple):
     states: Any
     slopes: Any
     """Where `states` shares out v² over the points, these share out ∇v ∇vᵀ, (b, d, d); zero while that is unknown."""
+    guessed: Any
+    """One at points where states may be but are not known to be, zero at the others, (b,)."""
 
 
 class Spread(NamedTuple):
@@ -77,7 +80,45 @@ def _spread(source: Source) -> Any:
 def of_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> Cloud:
     """A cloud of weighted points with the density of the ground state's square, before others are known."""
     alike, dims = weights / weights.sum(), points.shape[1]
-    return Cloud(points, alike, alike, np.zeros((len(points), dims, dims)))
+    return Cloud(points, alike, alike, np.zeros((len(points), dims, dims)), np.zeros(len(points)))
+
+
+def with_others(cloud: Cloud, points: Float[np.ndarray, "c d"], share: float) -> Cloud:
+    """The same ground state, and a share of the other states at these points, if there are any."""
+    if not len(points):
+        return cloud
+    alike = np.full(len(points), share / len(points))
+    return Cloud(
+        np.concatenate([cloud.points, points]),
+        np.concatenate([cloud.ground, 0 * alike]),
+        np.concatenate([(1 - share) * cloud.states, alike]),
+        np.concatenate([cloud.slopes, np.zeros((len(points), *cloud.slopes.shape[1:]))]),
+        np.concatenate([cloud.guessed, np.ones(len(points))]),
+    )
+
+
+def cloud_of(functions: Any, source: Source, seed: int) -> Cloud:
+    """Points with the probabilities of the ground state and of all states, and how fast these change there."""
+    with counting_in("float64"), full_precision():
+        drawn = _densities(functions, source, jax.random.fold_in(jax.random.key(seed), 6))
+    x, v, slopes, weights = map(np.asarray, drawn)
+    weights = weights[:, None]
+    each = weights * np.abs(v) ** 2
+    totals = each.sum(0)
+    shares = each / totals
+    return Cloud(x, shares[:, 0], shares.mean(1), weights[:, :, None] * slopes / totals.sum(), np.zeros(len(x)))
+
+
+@eqx.filter_jit
+def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array, Array, Array, Array]:
+    """Points x, the values of functions there, ∇v* ∇vᵀ added up over them, and the weights of the points."""
+
+    def at_point(x: Array) -> tuple[Array, Array]:
+        slopes = jax.jacfwd(functions)(x)
+        return functions(x), (slopes.conj().T @ slopes).real
+
+    batch = source.spread(key, CLOUD)
+    return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights
 
 
 def spread_of(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]) -> Spread:
@@ -101,14 +142,20 @@ def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float
     domain = _uniform_box(source)
     if domain is None:
         return source
-    around = spread_of(cloud.points, cloud.states)
     uniform = domain.half_width / np.sqrt(3)
-    narrow = np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform
-    if not narrow.any() and not singularities:
+    parts: list[Any] = [domain]
+    shares = [UNIFORM_SHARE]
+    # What may be far away and small has points of its own.
+    kinds = [cloud.guessed == kind for kind in (0, 1) if (cloud.guessed == kind).any()]
+    for kind in kinds:
+        around = spread_of(cloud.points[kind], cloud.states[kind] / cloud.states[kind].sum())
+        if singularities or (np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform).any():
+            # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
+            covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
+            parts.append(Gaussian(around.mean.tolist(), covariance))
+            shares.append((1 - UNIFORM_SHARE) * float(cloud.states[kind].sum()))
+    if len(parts) == 1 and not singularities:
         return source
-    # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
-    covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
-    parts, shares = [domain, Gaussian(around.mean.tolist(), covariance)], [UNIFORM_SHARE, 1 - UNIFORM_SHARE]
     for point in singularities:
         size = float(cloud.ground @ _distances(cloud, point, domain))
         parts.append(Scales(0.02 * size, 2 * float(np.linalg.norm(domain.half_width)), point))

@@ -9,11 +9,21 @@ import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from eigenax.core.batch import effective_share
-from eigenax.core.precision import counting_in, full_precision
+from eigenax.core.precision import counting_in
 from eigenax.galerkin.base import Discretisation, Trial
-from eigenax.galerkin.cloud import CLOUD, Cloud, everywhere, flat_box, of_ground_state, source_around, waves_around
+from eigenax.galerkin.cloud import (
+    CLOUD,
+    Cloud,
+    cloud_of,
+    everywhere,
+    of_ground_state,
+    source_around,
+    waves_around,
+    with_others,
+)
+from eigenax.galerkin.missed import CONVERGED, is_lower, look_around, size_of
 from eigenax.galerkin.sizes import Sizes
-from eigenax.galerkin.walkers import can_walk, walk
+from eigenax.galerkin.walkers import Walked, explored
 from eigenax.measurement import Solution, ritz, signs
 from eigenax.modes import combined
 from eigenax.networks.waves import Waves
@@ -24,8 +34,10 @@ from eigenax.stop_reason import StopReason
 
 WAVES, MOST, REFINEMENTS = 256, 1024, 3
 """Waves of the first basis and of the last, and how many bases there are, unless others are asked for."""
-FEW = 64
-"""Waves of the first basis where a `tol` says when to end."""
+FEW = 128
+"""Waves of the first two bases where a `tol` says when to end."""
+FIRST_SHARE, SHARE = 1 / 3, 1 / 4
+"""Of the functions that are where states may be but are not known to be, at first and later."""
 FALL = 0.8
 """Errors that are not down to this much of what they were have not fallen."""
 
@@ -34,12 +46,14 @@ class OnDomain(Discretisation):
     """Ever more random waves on points of a domain, both drawn where the states of the basis before are."""
 
     has_use_for: ClassVar[frozenset[str]] = frozenset({"n_basis", "max_basis", "samples"})
-    # Errors have errors, and a basis around better states is rather better.
-    slack: ClassVar[float] = 1 / FALL
+    # Errors have errors of a third or so, and a basis around better states is rather better.
+    slack: ClassVar[float] = 1.5
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
         self.sizes, self.first = sizes, WAVES if problem.tol is None else FEW
-        usual = REFINEMENTS if problem.tol is None else len(sizes.counts(problem.n, self.first, MOST))
+        # Programs for the second basis are there already, and it is the first one that is where the states are.
+        self.alike = int(problem.tol is not None and sizes.n_basis is None)
+        usual = REFINEMENTS if problem.tol is None else self.alike + len(sizes.counts(problem.n, self.first, MOST))
         self.problem, self.count = problem, problem.max_steps or usual
 
     @classmethod
@@ -55,8 +69,16 @@ class OnDomain(Discretisation):
         problem.look()
 
     def first_guess(self) -> Cloud:
-        """Where diffusion finds the ground state."""
-        return first_cloud(self.problem)
+        """Where diffusion finds the ground state, and where others may be."""
+        return first_cloud(self.problem.source, self._explored(0))
+
+    def _explored(self, number: int) -> Walked | None:
+        """What the walk for a basis has found, each of which has its own; that for the first one also begins it."""
+        return self._first_walk if number == 0 else explored(self.problem, number)
+
+    @functools.cached_property
+    def _first_walk(self) -> Walked | None:
+        return explored(self.problem)
 
     def trial(self, number: int, guess: Cloud) -> Trial:
         """One Rayleigh–Ritz solution; the smaller its errors, by its own account, the better."""
@@ -68,12 +90,18 @@ class OnDomain(Discretisation):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
             share = float(_effective(source, jax.random.key(p.seed)))
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
+        # Another basis will do better, and has functions where states may have been missed, unless this is the last.
+        stated = np.hypot(found.sampling_errors, found.basis_errors)
+        settled = (stated <= (p.tol or CONVERGED) * size_of(found.values)).all() or number + 1 == self.count
+        states = combined(waves, found.coefficients)
+        look = look_around(p, states, found, source, self._explored(number), thorough=bool(settled))
+        found = found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=look.note)
         told = found.told() | {"waves": size, "effective_samples": share}
         stated = np.hypot(found.sampling_errors, found.basis_errors)
-        return Trial(number, (waves, source), float(stated.sum()), told, found)
+        return Trial(number, (waves, source, look.empty), float(stated.sum()), told, found)
 
     def _size(self, number: int) -> int:
-        return self.sizes.size(number, self.problem.n, self.first, MOST)
+        return self.sizes.size(max(number - self.alike, 0), self.problem.n, self.first, MOST)
 
     def _fresh(self, source: Source, size: int) -> Any:
         samples = self.sizes.points(size)
@@ -82,14 +110,24 @@ class OnDomain(Discretisation):
         )
 
     def next_guess(self, trial: Trial) -> Cloud:
-        """Where the states of this basis are."""
-        waves, source = trial.basis
-        return _cloud_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
+        """Where the states of this basis are, and where others could be."""
+        waves, source, empty = trial.basis
+        cloud = cloud_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
+        return with_others(cloud, empty, SHARE)
+
+    def overrules(self, trial: Trial, best: Trial) -> bool:
+        """Where it has lower states, by more than the errors of both: the other one has missed some."""
+        if trial.failed:
+            return False
+        return bool(is_lower(self.problem.sign, self.solution(trial), self.solution(best)).any())
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
-        """Where errors no longer fall, with as many functions as before: more of them deserve another trial."""
+        """Where errors no longer fall, with as many functions as before: more of them deserve another trial.
+
+        So do the first ones that are where the states are, which the second basis has.
+        """
         number = trial.number
-        if self.problem.tol is not None or number == 0 or self._size(number) > self._size(number - 1):
+        if self.problem.tol is not None or number < 2 or self._size(number) > self._size(number - 1):
             return None
         return StopReason.STALLED if trial.score > FALL * scores[number - 1] else None
 
@@ -103,47 +141,20 @@ class OnDomain(Discretisation):
 
     def signs(self, trial: Trial, solution: Solution) -> Inexact[np.ndarray, " n"]:
         """From other points."""
-        waves, source = trial.basis
+        waves, source, _ = trial.basis
         fresh = self._fresh(source, self._size(trial.number))
         return signs(combined(waves, solution.coefficients), fresh(purpose=4))
 
 
-def first_cloud(problem: Problem) -> Cloud:
-    """Where diffusion finds the ground state of −D∇² + V on a box; other states could be anywhere."""
-    box = None if problem.domain is None else flat_box(problem.domain)
-    if box is None or not can_walk(problem.descending, box):
+def first_cloud(source: Source, found: Walked | None) -> Cloud:
+    """Where a walk found the ground state of −D∇² + V on a box, and others may be; for other problems, everywhere."""
+    if found is None:
         with counting_in("float64"):
-            return everywhere(problem.source)
-    key = jax.random.fold_in(jax.random.key(problem.seed), 5)
-    return of_ground_state(*walk(problem.descending, box, key, CLOUD))
-
-
-def _cloud_of(functions: Any, source: Source, seed: int) -> Cloud:
-    """Points with the probabilities of the ground state and of all states, and how fast these change there."""
-
-    with counting_in("float64"), full_precision():
-        drawn = _densities(functions, source, jax.random.fold_in(jax.random.key(seed), 6))
-    x, v, slopes, weights = map(np.asarray, drawn)
-    weights = weights[:, None]
-    each = weights * np.abs(v) ** 2
-    totals = each.sum(0)
-    shares = each / totals
-    return Cloud(x, shares[:, 0], shares.mean(1), weights[:, :, None] * slopes / totals.sum())
+            return everywhere(source)
+    return with_others(of_ground_state(found.points, found.descendants), found.elsewhere, FIRST_SHARE)
 
 
 @eqx.filter_jit
 def _effective(source: Source, key: PRNGKeyArray) -> Float[Array, ""]:
     """The share of equally weighted points that the points of a source are worth."""
     return effective_share(source.sample(key, CLOUD).weights)
-
-
-@eqx.filter_jit
-def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array, Array, Array, Array]:
-    """Points x, the values of functions there, ∇v* ∇vᵀ added up over them, and the weights of the points."""
-
-    def at_point(x: Array) -> tuple[Array, Array]:
-        slopes = jax.jacfwd(functions)(x)
-        return functions(x), (slopes.conj().T @ slopes).real
-
-    batch = source.spread(key, CLOUD)
-    return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights

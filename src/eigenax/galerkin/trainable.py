@@ -6,8 +6,17 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from eigenax.domains.box import Box
-from eigenax.galerkin.cloud import Cloud, cusps_around, decay_around, flat_box, source_around
-from eigenax.galerkin.place import first_cloud
+from eigenax.galerkin.cloud import (
+    Cloud,
+    cusps_around,
+    decay_around,
+    flat_box,
+    of_ground_state,
+    source_around,
+    with_others,
+)
+from eigenax.galerkin.place import SHARE, first_cloud
+from eigenax.galerkin.walkers import explored
 from eigenax.networks.base import Bounded, Network, OnInputs
 from eigenax.networks.boundary import walls_of
 from eigenax.networks.default import default_network
@@ -28,12 +37,20 @@ def default_parts(problem: Problem, separate: bool = False) -> Problem:
     box = None if p.domain is None else flat_box(p.domain)
     if box is None or not p.operator.wants_boundary:
         return dataclasses.replace(p, network=default_network(p.operator, p.source, p.n, p.which, key, separate))
-    cloud, singularities = first_cloud(p), p.operator.singularities()
+    cloud, singularities = cloud_to_train_on(p), p.operator.singularities()
     network = network_around(cloud, box, singularities, p.n, key, separate)
     around = source_around(cloud, p.source, singularities)
     # A sampler of the user's own draws where it likes.
     sampler = around if p.sampler is p.source else p.sampler
     return dataclasses.replace(p, network=network, sampler=sampler)
+
+
+def cloud_to_train_on(problem: Problem) -> Cloud:
+    """Where a walk found the ground state of −D∇² + V, and other wells if there are any; elsewhere everywhere."""
+    found = explored(problem)
+    if found is None:
+        return first_cloud(problem.source, None)
+    return with_others(of_ground_state(found.points, found.descendants), found.other_wells, SHARE)
 
 
 def network_around(

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
+from eigenax.core.constants import in_this_precision
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.operators.base import Operator, Twice
 
@@ -54,7 +55,8 @@ class Kernel(Operator):
 
     def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
         """k(x_i, y_j) for all pairs."""
-        return jax.vmap(lambda a: jax.vmap(lambda b: self.function(a, b))(y))(x)
+        function = in_this_precision(self.function)
+        return jax.vmap(lambda a: jax.vmap(lambda b: function(a, b))(y))(x)
 
     def check(self, batch: Batch) -> None:
         """K must give one finite number for two points, the same in either order."""

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Inexact
 
 from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
+from eigenax.core.constants import in_this_precision
 from eigenax.operators.base import Operator
 
 
@@ -44,7 +45,7 @@ class Potential(Operator):
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """V u at each point."""
-        return jax.vmap(self.function)(batch.x)[:, None] * u
+        return jax.vmap(in_this_precision(self.function))(batch.x)[:, None] * u
 
     def check(self, batch: Batch) -> None:
         """V must give one finite number at every sample."""
@@ -55,7 +56,7 @@ class Potential(Operator):
                     f"singularities must be finite points of shape {batch.x.shape[1:]}, as the source draws them; "
                     f"got {point}"
                 )
-        values = np.asarray(jax.vmap(self.function)(batch.x))
+        values = np.asarray(jax.vmap(in_this_precision(self.function))(batch.x))
         if not np.isfinite(values).all():
             where = int(np.argmin(np.isfinite(values)))
             raise ValueError(

@@ -16,6 +16,7 @@ from eigenax.checks import check_choice, whole, whole_or_none
 from eigenax.core.batch import Batch, effective_share
 from eigenax.core.precision import Precision, counting_in, full_precision
 from eigenax.core.ritz import Finish
+from eigenax.galerkin.missed import with_what_was_missed
 from eigenax.galerkin.trainable import default_parts
 from eigenax.io.checkpoint import Load
 from eigenax.measurement import FRESH, measure
@@ -151,8 +152,8 @@ class GradientSolver(Solver):
         return after, Info(metrics, StopReason.STALLED if stalled else None)
 
     def modes(self, problem: Problem, state: TrainingState) -> Modes:
-        """The network measured on fresh samples."""
-        return measure(
+        """The network measured on fresh samples, with errors that tell of states it has missed."""
+        modes = measure(
             state.solver.network,
             problem.operator,
             problem.source,
@@ -164,6 +165,7 @@ class GradientSolver(Solver):
             precision=self.precision,
             progress=problem.progress,
         )
+        return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:
         """As many updates as were asked for."""

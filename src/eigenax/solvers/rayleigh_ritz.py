@@ -122,7 +122,7 @@ class RayleighRitz(Solver):
         scores = state.scores.copy()
         scores[number] = trial.score
         best, best_guess = state.best, state.best_guess
-        if best is None or best.failed or trial.score < form.slack * best.score:
+        if best is None or best.failed or trial.score < form.slack * best.score or form.overrules(trial, best):
             best, best_guess = trial, guess
         finished = None if trial.failed else form.why_stop(trial, best, scores)
         if finished is None and form.following(scores) is None:

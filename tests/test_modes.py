@@ -55,7 +55,9 @@ def test_a_table_shows_residuals_and_marks_what_has_not_converged(modes):
     assert rows[0].split() == ["mode", "eigenvalue", "±", "std.", "err", "residual"]
     np.testing.assert_allclose(float(rows[1].split()[1]), modes.eigenvalues[0], rtol=1e-6)
     assert rows[1].endswith("*")
-    assert "more steps" in rows[-1]
+    assert "take a larger basis" in rows[-1]
+    assert "take more steps" in str(dataclasses.replace(modes, stop_reason=ex.StopReason.MAX_STEPS))
+    assert repr(modes).endswith(str(modes))
     assert dataclasses.replace(modes, residuals=np.full(3, 1e3)).unconverged.all()
     unknown = np.full(3, np.nan)
     assert dataclasses.replace(modes, residuals=unknown, basis_errors=unknown).unconverged.all()

@@ -275,3 +275,20 @@ def test_operator_and_source_are_looked_at_whatever_the_solver():
     nowhere = -ex.Laplacian() + ex.Potential(lambda x: jnp.log(x[0]))
     with pytest.raises(ValueError, match="the function returned nan at x = "):
         ex.solve(nowhere, LINE, 2, solver=HalvingSolver(), progress=False)
+
+
+class Drift(ex.Operator):
+    """4 u′, which is not symmetric under the uniform density."""
+
+    wants_boundary: ClassVar[bool] = True
+
+    def apply(self, function, batch, u):
+        return 4 * jax.vmap(jax.jacfwd(function))(batch.x)[..., 0]
+
+
+def test_an_operator_that_is_not_symmetric_is_told_of_and_its_errors_are_large():
+    """−u″ + 4 u′ has the eigenvalues 4 + (kπ)², and not the 10.05, 40.1 that symmetric combinations have."""
+    with pytest.warns(RuntimeWarning, match=r"not symmetric under this source: .*differ by"):
+        modes = ex.solve(-ex.Laplacian() + Drift(), ex.Box(0, 1), 2, max_steps=1, progress=False)
+    assert (np.abs(modes.eigenvalues - 4 - (np.pi * np.arange(1, 3)) ** 2) < 3 * modes.standard_errors).all()
+    assert modes.unconverged.all()

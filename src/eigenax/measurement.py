@@ -28,6 +28,8 @@ POINTS_PER_FUNCTION = 64
 LEAST_POINTS = 100
 """Functions that live on fewer samples than this are left out."""
 CUTS = CUTOFFS["sampled"]
+CERTAIN, ASYMMETRIC = 6, 1e-2
+"""How many standard errors, and what share of the largest value, Π must differ from its transpose by to be told of."""
 
 
 class Solution(NamedTuple):
@@ -98,6 +100,7 @@ def measure(
         precision=precision,
         source=source if source.is_endless else None,
         next_eigenvalue=found.next_value,
+        note=found.note,
     )
 
 
@@ -155,8 +158,10 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     values, rotation, scatter, distance, residuals, *_ = rotated[best]
     if nested:
         distance = _still_to_come(sigma, pi, solutions[best].values, CUTS[best], residuals)
-    next_value = solutions[best].signed(sign).next_value
-    return Solution(sign * values, candidates[best] @ rotation, scatter, distance, residuals, next_value)
+    between = np.einsum("im,gij,jn->gmn", rotation.conj(), sums[1][:, blocks[best], blocks[best]], rotation)
+    asymmetry, note = _asymmetry_of(between, values)
+    distance, next_value = np.hypot(distance, asymmetry), solutions[best].signed(sign).next_value
+    return Solution(sign * values, candidates[best] @ rotation, scatter, distance, residuals, next_value, note)
 
 
 def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
@@ -233,6 +238,24 @@ def _rotated(
         residuals = np.sqrt(np.maximum(norms.mean(0), norms.std(0, ddof=1) / scatter))
     distance = distance_to_exact(values, residuals)
     return Solution(values, rotation, influence.std(0, ddof=1) / scatter, distance, residuals)
+
+
+def _asymmetry_of(
+    pi: Inexact[np.ndarray, "g n n"], values: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " n"], str]:
+    """By how much ⟨v_i, K v_j⟩ and ⟨K v_i, v_j⟩ differ, for each function, if samples do not explain it; and what is to
+    be said of that."""
+    difference = pi - np.conj(np.swapaxes(pi, 1, 2))
+    mean, scatter = np.abs(difference.mean(0)), difference.std(0, ddof=1) / np.sqrt(len(pi))
+    size = np.maximum(np.abs(values), np.ptp(values)).max()
+    i, j = np.unravel_index(mean.argmax(), mean.shape)
+    if not mean[i, j] > max(CERTAIN * scatter[i, j], ASYMMETRIC * size):
+        return np.zeros(len(values)), ""
+    return mean.max(0), (
+        f"the operator is not symmetric under this source: ⟨v_{j + 1}, K v_{i + 1}⟩ and ⟨K v_{j + 1}, v_{i + 1}⟩ "
+        f"differ by {mean[i, j]:.2g}, so that eigenvalues may mean nothing. A drift needs the source of its stationary "
+        "density, and functions must obey the boundary"
+    )
 
 
 def _scattered(rows: Inexact[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Inexact[np.ndarray, "f n"]:

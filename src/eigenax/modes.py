@@ -150,9 +150,8 @@ class Modes(eqx.Module):
         write_atomically(Path(path), pack_tensors(arrays, {"format": FORMAT, "modes": description}))
 
     def __repr__(self) -> str:
-        rows = zip(self.eigenvalues, self.standard_errors, strict=True)
-        values = ", ".join(f"{value:.6g} ± {error:.1g}" for value, error in rows)
-        return f"Modes(n={self.n}, which={self.which!r}, solver={self.solver!r}, eigenvalues=[{values}])"
+        """The table too: it is what a notebook shows."""
+        return f"Modes(n={self.n}, which={self.which!r}, solver={self.solver!r}):\n{self}"
 
     def __str__(self) -> str:
         """A table; a star marks what has not converged."""
@@ -163,12 +162,12 @@ class Modes(eqx.Module):
         ]
         head, notes = f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}", []
         if not np.isnan(self.residuals).all():  # steps of a process tell nothing of them
-            stars = zip(rows, self.residuals, self.unconverged, strict=True)
-            rows = [f"{row}  {rest:8.1g}{'  *' if star else ''}" for row, rest, star in stars]
+            rows = [f"{row}  {rest:8.1g}" for row, rest in zip(rows, self.residuals, strict=True)]
             head = f"{head}  residual"
-            notes = ["* not converged: the residual says so; take more steps or a larger basis"] * bool(
-                self.unconverged.any()
-            )
+        rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
+        if self.unconverged.any():
+            advice = (self.stop_reason or StopReason.LARGEST_BASIS).advice
+            notes = [f"* not converged, as its residual or its basis error tells; take {advice}"]
         return "\n".join([head, *rows, *notes, *[self.note] * bool(self.note)])
 
     @property
@@ -225,7 +224,8 @@ def load(path: str | PathLike[str]) -> Modes:
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     if not file.exists():
-        why = "the run is unfinished, `eigenax resume` it" if Path(path).is_dir() else "no such file"
+        runs = Path(path).is_dir() and any(Path(path).glob("settings.toml"))
+        why = "the run is unfinished, `eigenax resume` it" if runs else "no such file"
         raise RunError(f"there are no modes at {file}: {why}")
     arrays, metadata = read_tensors(file)
     check_format(file, metadata.get("format"), FORMAT, "eigenax modes")

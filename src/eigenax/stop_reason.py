@@ -17,3 +17,16 @@ class StopReason(enum.StrEnum):
     SPANNED = "more functions are no further functions of what was seen"
     HELD_OUT = "more functions do no better on data that they were not found on"
     LARGEST_BASIS = "there is no further basis to try"
+
+    @property
+    def advice(self) -> str:
+        """What to try where results are not good enough."""
+        return ADVICE.get(self, "a larger basis or batch, or another solver")
+
+
+ADVICE = {
+    StopReason.MAX_STEPS: "more steps",
+    StopReason.HELD_OUT: "more data",
+    StopReason.SPANNED: "more data",
+    StopReason.EXACT: "more points, or a larger tol",
+}

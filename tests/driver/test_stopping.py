@@ -57,7 +57,7 @@ def test_a_tol_means_the_same_in_any_unit_of_the_operator(unit):
     kernel = unit * ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
     solver = ex.SpIN(batch=64, samples=256, log_every=10)
     asked = {"which": "largest", "solver": solver, "max_steps": 20, "tol": 1e-2, "progress": False}
-    with pytest.warns(RuntimeWarning, match=r"tol = 0.01 was not reached .*modes 1 of 1 are known to 0"):
+    with pytest.warns(RuntimeWarning, match=r"tol = 0.01 was not reached .*mode 1 of 1 is known to 0"):
         ex.solve(kernel, ex.Arrays(rows), 1, **asked)
 
 

@@ -7,7 +7,7 @@ import scipy.sparse
 
 import eigenax as ex
 from eigenax.baselines.graph import exact_modes, graph_of, graph_of_edges
-from eigenax.datasets.gridworlds import rooms
+from eigenax.datasets.gridworlds import read_map, rooms
 from eigenax.errors import InterruptedRun
 from eigenax.evaluation.cosines import matched
 from eigenax.galerkin import graph
@@ -229,3 +229,13 @@ def test_a_run_that_has_ended_is_there_again_without_a_step(tmp_path):
     assert steps == [*range(first.steps + 1), first.steps]
     assert (again.steps, again.stop_reason) == (first.steps, first.stop_reason)
     np.testing.assert_array_equal(again.coefficients, first.coefficients)
+
+
+def test_values_are_those_of_the_functions_that_are_returned():
+    """About as many waves as nodes: rounding makes other functions of them than their moments tell."""
+    grid = read_map("rooms")
+    source = ex.Transitions(grid.edges(), grid.cells.astype(float))
+    modes = ex.solve(ex.GraphLaplacian(), source, 11, progress=False)
+    matrix = source.graph.matrix.toarray()
+    exact = np.linalg.eigvalsh(np.diag(matrix.sum(1)) - matrix)[:11]
+    assert (np.abs(modes.eigenvalues - exact) < 3 * modes.standard_errors + 1e-14).all()

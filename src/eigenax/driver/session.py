@@ -98,7 +98,9 @@ class Session:
             if not _alike(saved.get(name), wanted.get(name), MEANS if name == "operator" else ROUNDING)
         ]
         if changes:
-            raise RunError(f"{self.folder} holds another run ({', '.join(changes)})")
+            # What a user said comes first: operator and source, as a solver sees them, may change with the rest.
+            said = [change for change in changes if not change.endswith("another one")]
+            raise RunError(f"{self.folder} holds another run ({', '.join(said or changes)})")
 
 
 def _changed(name: str, saved: Any, wanted: Any) -> str:

@@ -17,14 +17,6 @@ ZERO = 10
 DOUBTED = 0.01
 """A residual that speaks of an error of this share of the scale, or more, is believed rather than a smaller error."""
 
-ADVICE = {
-    StopReason.MAX_STEPS: "more steps",
-    StopReason.HELD_OUT: "more data",
-    StopReason.SPANNED: "more data",
-    StopReason.EXACT: "more points, or a larger tol",
-}
-"""What to try where a tol was not reached, by why the run ended."""
-
 
 def scales(
     values: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n"], next_value: float | None
@@ -78,10 +70,10 @@ def tell_of_missed(modes: Modes, tol: float) -> None:
     numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
     worst = float(relative_errors(modes).max())
     known = f"known to {worst:.2g} only" if worst < 1 else "not known to a single digit"
-    try_this = ADVICE.get(modes.stop_reason or StopReason.TOL, "a larger basis or batch, or another solver")
+    try_this = (modes.stop_reason or StopReason.TOL).advice
+    which = f"mode {numbers} of {modes.n} is" if missed.sum() == 1 else f"modes {numbers} of {modes.n} are"
     warnings.warn(
-        f"tol = {tol:g} was not reached ({modes.stop_reason}): modes {numbers} of {modes.n} are {known}. "
-        f"Take {try_this}",
+        f"tol = {tol:g} was not reached ({modes.stop_reason}): {which} {known}. Take {try_this}",
         RuntimeWarning,
         stacklevel=3,
     )

@@ -44,8 +44,8 @@ class Experiment(abc.ABC):
     values: ClassVar[str] = "Eigenvalues"
     """What a run finds, what their numbers are, and how those are to be read, on its page."""
     reading: ClassVar[str] = (
-        "Learned values are Rayleigh quotients on fresh samples; the standard error is their sampling scatter, and the "
-        "residual shows what is left to learn."
+        "Learned values are Rayleigh quotients on fresh samples; the standard error has their sampling scatter and "
+        "what more functions or training would still change, and the residual shows what is left to learn."
     )
 
     n: int = 9

@@ -98,8 +98,8 @@ class OnGraph(OnFeatures):
             best, rank = pencil.lowest(p.n), pencil.rank
         else:
             best, rank = exact, data.rank
-        values, coefficients, next_value = best.signed(sign)
-        distance, residuals = data.errors(lambda rows: waves.combined(rows, coefficients), values)
+        _, coefficients, next_value = best.signed(sign)
+        values, distance, residuals = data.quotients(lambda rows: waves.combined(rows, coefficients))
         found = Solution(values, coefficients, np.zeros(p.n), distance, residuals, next_value)
         return Trial(number, waves, float(residuals.sum()), self.told(found), found, rank)
 

@@ -101,7 +101,7 @@ def with_what_was_missed(problem: Problem, modes: Modes) -> Modes:
     states = combined(modes.network, modes.coefficients)
     look = look_around(problem, states, found, problem.source, explored(problem, repeat=1))
     basis_errors = np.hypot(np.nan_to_num(modes.basis_errors), look.lower) if look.note else modes.basis_errors
-    return dataclasses.replace(modes, basis_errors=basis_errors, note=look.note)
+    return dataclasses.replace(modes, basis_errors=basis_errors, note=modes.note or look.note)
 
 
 @eqx.filter_jit

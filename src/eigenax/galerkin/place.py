@@ -95,7 +95,7 @@ class OnDomain(Discretisation):
         settled = (stated <= (p.tol or CONVERGED) * size_of(found.values)).all() or number + 1 == self.count
         states = combined(waves, found.coefficients)
         look = look_around(p, states, found, source, self._explored(number), thorough=bool(settled))
-        found = found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=look.note)
+        found = found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=found.note or look.note)
         told = found.told() | {"waves": size, "effective_samples": share}
         stated = np.hypot(found.sampling_errors, found.basis_errors)
         return Trial(number, (waves, source, look.empty), float(stated.sum()), told, found)

@@ -25,6 +25,14 @@ class Sums(NamedTuple):
     pi: Float[np.ndarray, "f f"]
 
 
+class Quotients(NamedTuple):
+    """⟨v, L v⟩/⟨v, v⟩, how far they are from exact values, and residual norms ‖(L − λ) v‖/‖v‖."""
+
+    values: Float[np.ndarray, " n"]
+    distances: Float[np.ndarray, " n"]
+    residuals: Float[np.ndarray, " n"]
+
+
 class WholeGraph:
     """All nodes and edges of a graph, and `scale` times its Laplacian, in float64."""
 
@@ -72,14 +80,16 @@ class WholeGraph:
             sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
         return Sums(sums[0], (sums[1] + sums[1].T) / 2)
 
-    def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-        """How far values are from exact ones, and residual norms ‖(L − λ) v‖."""
+    def quotients(self, functions: Functions) -> Quotients:
+        """Of functions as they are, which rounding has made others than the moments tell."""
         v = np.concatenate(list(in_pieces(functions, self.rows)))
-        counted = self.counts > 0
-        rest = (self.laplacian @ v)[counted] / self.counts[counted, None] - values * v[counted]
-        residuals = np.sqrt(self.counts[counted] @ rest**2)
+        counted, lv = self.counts > 0, self.laplacian @ v
+        norms = self.counts @ v**2
+        values = (v * lv).sum(0) / norms
+        rest = lv[counted] / self.counts[counted, None] - values * v[counted]
+        residuals = np.sqrt(self.counts[counted] @ rest**2 / norms)
         rounding = np.finfo(float).eps * self.size
-        return np.maximum(distance_to_exact(values, residuals), rounding), residuals
+        return Quotients(values, np.maximum(distance_to_exact(values, residuals), rounding), residuals)
 
     def _pieces(self, progress: bool) -> Iterator[tuple[slice, scipy.sparse.csr_array]]:
         starts = range(0, len(self.rows), PIECE)

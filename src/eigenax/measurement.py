@@ -28,6 +28,8 @@ POINTS_PER_FUNCTION = 64
 LEAST_POINTS = 100
 """Functions that live on fewer samples than this are left out."""
 CUTS = CUTOFFS["sampled"]
+MARKED = 0.01
+"""Residual²/gap beyond this share of a value marks it as not converged."""
 CERTAIN, ASYMMETRIC = 6, 1e-2
 """How many standard errors, and what share of the largest value, Π must differ from its transpose by to be told of."""
 
@@ -190,7 +192,9 @@ def _still_to_come(
     except SingularMomentsError:  # a part has too few that can be told apart
         return distance
     last = np.abs(half - values)
-    return np.maximum(_next_fall(np.abs(quarter - half), last), np.fmin(distance, last))
+    fall = np.maximum(_next_fall(np.abs(quarter - half), last), np.fmin(distance, last))
+    # A function that is marked for its residual has an error that covers what the residual says.
+    return np.where(distance > MARKED * np.abs(values), np.fmax(fall, distance), fall)
 
 
 def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

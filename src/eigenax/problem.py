@@ -148,6 +148,13 @@ def _check_sampler(operator: Operator, sampler: Any) -> None:
             f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (Clips, Transitions, Steps), "
             "the others single points"
         )
+    edge = source.domain.open_edge() if operator.differential and source.domain is not None else None
+    if edge is not None:
+        raise ValueError(
+            f"the {type(source.domain).__name__} has an edge at {edge}, where functions of points in space obey no "
+            "boundary condition, and the operator is not symmetric: eigenvalues would mean nothing. Take a closed one, "
+            "such as sphere(), or a Box, whose boundary is obeyed"
+        )
     if sampler.local_only and not operator.local:
         raise ValueError(
             f"{type(sampler).__name__} draws a point more than once, which only local operators allow; give the source "

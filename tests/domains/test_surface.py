@@ -130,3 +130,39 @@ def test_parts_of_the_wrong_kind_are_named():
 def test_bad_embeddings_are_refused_when_the_surface_is_made(embedding, message):
     with pytest.raises(ValueError, match=r"Surface\(embedding\): .*" + message):
         Surface(ex.Box(0, 1, dims=2), embedding)
+
+
+def disc(q):
+    return q[0] * jnp.stack([jnp.cos(q[1]), jnp.sin(q[1])])
+
+
+def strip(q):
+    """Möbius': q₀ goes around, q₁ across, the other way after one turn."""
+    out = 2 + q[1] * jnp.cos(q[0] / 2)
+    return jnp.stack([out * jnp.cos(q[0]), out * jnp.sin(q[0]), q[1] * jnp.sin(q[0] / 2)])
+
+
+@pytest.mark.parametrize(
+    ("surface", "edge"),
+    [
+        (SPHERE, None),
+        (ex.torus(2, 0.5), None),
+        (Surface(ex.Box(0, 2 * np.pi), circle), None),
+        (Surface(ex.Box(0, [np.pi, np.pi, 2 * np.pi]), hypersphere), None),
+        (Surface(ex.Box((0, 0), (1, 2 * np.pi)), disc), "parameter 0 = 1"),
+        (Surface(ex.Box((0.5, 0), (1, 2 * np.pi)), disc), "parameter 0 = 0.5"),
+        (Surface(ex.Box((0, -0.5), (2 * np.pi, 0.5)), strip), "parameter 1 = -0.5"),
+        (Surface(ex.Box((0, 0), (np.pi / 2, 2 * np.pi)), SPHERE.embedding), "parameter 0 = 1.5708"),
+    ],
+    ids=["sphere", "torus", "circle", "hypersphere", "disc", "annulus", "strip", "half a sphere"],
+)
+def test_edges_are_told_from_poles_and_seams(surface, edge):
+    assert surface.open_edge() == edge
+
+
+def test_a_surface_with_an_edge_is_refused_where_operators_take_derivatives():
+    surface = Surface(ex.Box((0, 0), (1, 2 * np.pi)), disc)
+    with pytest.raises(ValueError, match=r"the Surface has an edge at parameter 0 = 1, .*or a Box"):
+        ex.solve(-ex.LaplaceBeltrami(disc), surface, 2, progress=False)
+    near = ex.Kernel(lambda a, b: jnp.exp(-jnp.sum((disc(a) - disc(b)) ** 2)))
+    assert ex.solve(near, surface, 1, which="largest", progress=False).eigenvalues[0] > 0

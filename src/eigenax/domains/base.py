@@ -32,6 +32,10 @@ class Domain(eqx.Module):
         """How many numbers between 0 and 1 place one point."""
         return len(self.box.low)
 
+    def open_edge(self) -> str | None:
+        """An edge at which functions obey nothing, in words, if there is one: few operators are symmetric then."""
+        return None
+
     @abstractmethod
     def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.core.precision import counting_in
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
 from eigenax.domains.geometry import Embedding, check_callable, check_embedding, frame
@@ -16,6 +17,8 @@ PANELS = {1: 64, 2: 16, 3: 4}
 """Pieces of each axis, for as many axes, with a Gauss–Legendre rule of `NODES` points on each."""
 NODES = 16
 QUASI_RANDOM = 2**17
+LOOKED_AT, NO_AREA = 32, 1e-6
+"""Points of each side that are looked at, and what area or distance is none, as a share of the mean or of the size."""
 CHUNK = 2**14
 
 
@@ -59,6 +62,24 @@ class Surface(Domain):
     def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The area at parameters x, over its mean."""
         return jax.vmap(lambda one: frame(self.embedding, one).area)(x) / self.mean_area
+
+    def open_edge(self) -> str | None:
+        """A side of the box that is neither one point or line of no area, as a pole is, nor the opposite side again."""
+        low, high = np.asarray(self.box.low), np.asarray(self.box.high)
+        inside = low + (high - low) * np.random.default_rng(0).random((LOOKED_AT, len(low)))
+        inside = np.concatenate([inside, low + high - inside])
+        for axis in range(len(low)):
+            sides = [np.where(np.arange(len(low)) == axis, end, inside) for end in (low, high)]
+            with counting_in("float64"):
+                first, second = (jax.vmap(self.embedding)(jnp.asarray(side)) for side in sides)
+                areas = [float(self.weigh(jnp.asarray(side)).max()) for side in sides]
+            size = float(jnp.abs(first).max() + jnp.abs(second).max())
+            # Also where the other parameters run backwards, as on a Möbius strip.
+            apart = min(float(jnp.abs(first - other).max()) for other in (second, jnp.roll(second, LOOKED_AT, 0)))
+            for area, end in zip(areas, (low, high), strict=True):
+                if area > NO_AREA and apart > NO_AREA * size:
+                    return f"parameter {axis} = {end[axis]:.6g}"
+        return None
 
     def _off_the_edge(self, q: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """Inside the box by a little: rounding takes some draws to the very edge, where parameters may be singular.

@@ -86,3 +86,17 @@ def test_nodes_of_networkx_that_may_be_rows_or_not_are_asked_about():
     in_order = ex.Transitions(networkx.convert_node_labels_to_integers(path), features).graph.matrix.toarray()
     order = list(path.nodes)
     np.testing.assert_array_equal(in_order, rows[order][:, order])
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(k, (k + 1) % 10) for k in range(10)],
+        networkx.cycle_graph(10),
+        scipy.sparse.csr_array(networkx.to_numpy_array(networkx.cycle_graph(10))),
+    ],
+    ids=["list", "networkx", "matrix"],
+)
+def test_nodes_without_features_are_known_by_their_number(edges):
+    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(edges), 3, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues[1:], 2 - 2 * np.cos(2 * np.pi / 10), atol=1e-9)

@@ -11,7 +11,7 @@ import scipy.sparse
 from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 from scipy.sparse.csgraph import connected_components
 
-from eigenax.checks import as_real
+from eigenax.checks import as_array, as_real
 from eigenax.core.batch import Pairs
 from eigenax.sources.base import Held, Source
 from eigenax.sources.graph_data import WholeGraph
@@ -21,7 +21,8 @@ LENGTH = 3
 
 
 class Transitions(Source):
-    """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each.
+    """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each;
+    by their number unless given.
 
     `edges` is a symmetric sparse matrix of weights, an undirected graph of networkx, whose nodes are numbered as they
     come, or a list of pairs of node numbers, each edge in one direction or all in both, with `weights` if they differ.
@@ -55,13 +56,14 @@ class Transitions(Source):
     def __init__(
         self,
         edges: Any,
-        features: Any,
+        features: Any = None,
         *,
         weights: Any = None,
         measure: str = "nodes",
     ):
         if measure not in {"nodes", "degrees"}:
             raise ValueError(f"measure must be 'nodes' or 'degrees'; got {measure!r}")
+        features = np.arange(_count_of(edges), dtype=float)[:, None] if features is None else features
         self.features = as_real("features", features)
         if self.features.ndim < 2:
             raise ValueError(
@@ -114,6 +116,16 @@ class Transitions(Source):
         index = jnp.arange(size * (LENGTH - 1))
         lent = self.node_weights[nodes]
         return Pairs(self.features[nodes], index, index + size, jnp.concatenate(weights), (lent[:-size], lent[size:]))
+
+
+def _count_of(edges: Any) -> int:
+    """How many nodes a graph has, from whatever describes it."""
+    if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
+        return len(edges.nodes)
+    if scipy.sparse.issparse(edges):
+        return edges.shape[0]
+    numbers = as_array("edges", edges)  # of anything else than numbers `adjacency` says what is wrong
+    return int(numbers.max(initial=-1)) + 1 if np.issubdtype(numbers.dtype, np.integer) else 0
 
 
 def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:

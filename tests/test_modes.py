@@ -143,6 +143,10 @@ def test_a_slice_of_modes_has_the_same_values(modes):
         np.testing.assert_array_equal(getattr(modes[1:], name), getattr(modes, name)[1:])
 
 
+def test_no_modes_can_be_shown_too(modes):
+    assert repr(modes[3:]).startswith("Modes(n=0")
+
+
 def test_what_comes_after_a_part_of_them_is_the_next_one(modes):
     assert modes[:1].next_eigenvalue == modes.eigenvalues[1]
     assert modes[1:].next_eigenvalue == modes.next_eigenvalue

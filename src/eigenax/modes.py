@@ -155,7 +155,7 @@ class Modes(eqx.Module):
 
     def __str__(self) -> str:
         """A table; a star marks what has not converged."""
-        largest = np.abs(self.eigenvalues).max()
+        largest = np.abs(self.eigenvalues).max(initial=0)
         rows = [
             f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}"
             for k, (value, error) in enumerate(zip(self.eigenvalues, self.standard_errors, strict=True))
@@ -180,7 +180,7 @@ class Modes(eqx.Module):
         distance = distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
         size = np.abs(self.eigenvalues)
         distance = np.fmax(distance, self.basis_errors)
-        largest = max(size.max(), abs(self.next_eigenvalue or 0.0))
+        largest = max(size.max(initial=0), abs(self.next_eigenvalue or 0.0))
         enough = np.maximum(0.01 * size, 1e-6 * largest)
         return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
 

@@ -58,7 +58,7 @@ class Problem:
         """A problem whose parts fit together, or one sentence on what does not."""
         _check_operator(operator)
         sampler = _sampler_for(operator, source)
-        _check_sampler(operator, sampler)
+        _check_sampler(operator, sampler, network)
         check_choice("which", which, get_args(Which))
         if tol is not None and not (isinstance(tol, numbers.Real) and 0 < float(tol) < 1):
             raise ValueError(f"tol must be a relative accuracy between 0 and 1, such as 1e-3; got {tol!r}")
@@ -134,7 +134,7 @@ def _sampler_for(operator: Operator, source: Any) -> Any:
     return as_sampler(source)
 
 
-def _check_sampler(operator: Operator, sampler: Any) -> None:
+def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
     """Refuse what is none, or does not fit the operator."""
     if not isinstance(sampler, Sampler):
         raise TypeError(
@@ -148,7 +148,8 @@ def _check_sampler(operator: Operator, sampler: Any) -> None:
             f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (Clips, Transitions, Steps), "
             "the others single points"
         )
-    edge = source.domain.open_edge() if operator.differential and source.domain is not None else None
+    obeys_nothing = operator.differential and not operator.weak and network is None
+    edge = source.domain.open_edge() if obeys_nothing and source.domain is not None else None
     if edge is not None:
         raise ValueError(
             f"the {type(source.domain).__name__} has an edge at {edge}, where functions of points in space obey no "

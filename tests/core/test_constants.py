@@ -75,3 +75,34 @@ class Shifted(ex.Operator):
 def test_where_a_copy_cannot_be_taken_the_error_says_what_to_do():
     with pytest.raises(ValueError, match=r"refers to a NumPy array.*array.tolist\(\)"):
         ex.solve(-ex.Laplacian() + Shifted(), BOX, 1, tol=1e-2, progress=False)
+
+
+def test_functions_of_any_making_are_taken():
+    made = eval("lambda x: x @ CENTRE", {"CENTRE": CENTRE})  # of no module
+
+    def with_attributes(x):
+        return with_attributes.depth * (x @ CENTRE)
+
+    with_attributes.depth = 2.0
+    looped = [CENTRE]
+    looped.append(looped)
+    with jax.enable_x64(True):
+        x = jnp.ones(2)
+        np.testing.assert_allclose(in_this_precision(made)(x), CENTRE.sum())
+        np.testing.assert_allclose(in_this_precision(with_attributes)(x), 2 * CENTRE.sum())
+        np.testing.assert_allclose(in_this_precision(lambda x: x @ looped[0])(x), CENTRE.sum())
+
+
+def test_what_a_function_refers_to_may_change():
+    namespace = {"centre": CENTRE}
+    exec("def along(x): return x @ centre", namespace)
+    with jax.enable_x64(True):
+        x = jnp.ones(2)
+        before = in_this_precision(namespace["along"])(x)
+        namespace["centre"] = 3 * CENTRE
+        np.testing.assert_allclose(in_this_precision(namespace["along"])(x), 3 * before)
+        assert in_this_precision(without_arrays) is without_arrays
+
+
+def without_arrays(x):
+    return jnp.sum(x)

@@ -1,5 +1,7 @@
 """Rows of an array, drawn with replacement."""
 
+import pickle
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -118,3 +120,8 @@ def test_other_data_of_the_same_shape_compile_nothing(source):
     first, second = (np.random.default_rng(seed).normal(size=(30, 2)) for seed in (0, 1))
     assert (drawn(source(first)) != drawn(source(second))).any()
     assert len(traced) == 1
+
+
+def test_data_outlive_a_pickle():
+    source = pickle.loads(pickle.dumps(ex.Arrays(np.arange(6.0).reshape(3, 2))))
+    np.testing.assert_array_equal(source.rows, np.arange(6.0).reshape(3, 2))

@@ -1,5 +1,6 @@
 """NumPy arrays that a user's function refers to, each of them for one precision alone."""
 
+import builtins
 import functools
 import types
 import weakref
@@ -9,7 +10,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-_COPIES: weakref.WeakKeyDictionary[Any, Callable] = weakref.WeakKeyDictionary()
+LIBRARIES = ("jax.", "numpy.", "equinox.")
+_COPIES: weakref.WeakKeyDictionary[Any, tuple[list[int], Callable | None]] = weakref.WeakKeyDictionary()
+"""What each function referred to when it was copied, and the copy, if it referred to an array."""
 
 
 def in_this_precision(function: Callable) -> Callable:
@@ -30,9 +33,38 @@ def in_this_precision(function: Callable) -> Callable:
     """
     if jnp.zeros(()).dtype != np.float64 or not isinstance(function, types.FunctionType | functools.partial):
         return function
-    if function not in _COPIES:
-        _COPIES[function] = _copied(function, {})
-    return _COPIES[function]
+    refers_to = [id(value) for value in _referred(function)]
+    if function not in _COPIES or _COPIES[function][0] != refers_to:
+        known: dict[int, Any] = {}
+        copy = _copied(function, known)
+        has_arrays = any(type(value) is np.ndarray for value in known.values())
+        _COPIES[function] = refers_to, copy if has_arrays else None
+    return _COPIES[function][1] or function
+
+
+def _referred(function: Callable) -> list[Any]:
+    """The globals and the values of a closure that a function looks up, or the parts of a partial one."""
+    if isinstance(function, functools.partial):
+        return [function.func, *function.args, *function.keywords.values()]
+    assert isinstance(function, types.FunctionType), "asked for before"
+    return [*_globals_of(function).values(), *_cells_of(function)]
+
+
+def _globals_of(function: types.FunctionType) -> dict[str, Any]:
+    return {
+        name: function.__globals__[name] for name in sorted(_names(function.__code__) & function.__globals__.keys())
+    }
+
+
+def _cells_of(function: types.FunctionType) -> list[Any]:
+    """What is in the cells of a closure, the cell itself where nothing is yet."""
+    contents = []
+    for cell in function.__closure__ or ():
+        try:
+            contents.append(cell.cell_contents)
+        except ValueError:
+            contents.append(cell)
+    return contents
 
 
 def _copied(value: Any, known: dict[int, Any]) -> Any:
@@ -41,15 +73,18 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
         return known[id(value)]
     if type(value) is np.ndarray:
         known[id(value)] = value.copy()
-    elif type(value) in (list, tuple):
-        known[id(value)] = type(value)(_copied(item, known) for item in value)
-    elif type(value) is dict:
-        known[id(value)] = {name: _copied(item, known) for name, item in value.items()}
+    elif type(value) in (list, dict):
+        known[id(value)] = copy = type(value)()  # before what it holds, which may hold it
+        if isinstance(copy, list):
+            copy.extend(_copied(item, known) for item in value)
+        else:
+            copy.update({name: _copied(item, known) for name, item in value.items()})
+    elif type(value) is tuple:
+        known[id(value)] = tuple(_copied(item, known) for item in value)
     elif isinstance(value, functools.partial):
-        parts = (_copied(part, known) for part in (value.func, value.args, value.keywords))
-        func, args, keywords = parts
+        func, args, keywords = (_copied(part, known) for part in (value.func, value.args, value.keywords))
         known[id(value)] = functools.partial(func, *args, **keywords)
-    elif isinstance(value, types.FunctionType) and not value.__module__.startswith(("jax.", "numpy.", "equinox.")):
+    elif isinstance(value, types.FunctionType) and not (value.__module__ or "").startswith(LIBRARIES):
         _copy_function(value, known)
     else:
         return value
@@ -58,20 +93,17 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
 
 def _copy_function(function: types.FunctionType, known: dict[int, Any]) -> None:
     """Put a copy among what is known, whose globals and closure hold copies."""
-    module = dict(function.__globals__)
+    module = {"__builtins__": function.__globals__.get("__builtins__", builtins)}
     closure = tuple(types.CellType() for _ in function.__closure__ or ())
-    copy = types.FunctionType(
-        function.__code__, module, function.__name__, _copied(function.__defaults__, known), closure
-    )
+    copy = types.FunctionType(function.__code__, module, function.__name__, None, closure)
     known[id(function)] = copy  # before what it refers to, which may refer to it
+    copy.__defaults__ = _copied(function.__defaults__, known)
     copy.__kwdefaults__ = _copied(function.__kwdefaults__, known)
-    for name in _names(function.__code__) & module.keys():
-        module[name] = _copied(module[name], known)
-    for cell, original in zip(closure, function.__closure__ or (), strict=True):
-        try:
-            cell.cell_contents = _copied(original.cell_contents, known)
-        except ValueError:  # not yet filled
-            continue
+    copy.__dict__.update(_copied(dict(function.__dict__), known))
+    module |= {name: _copied(value, known) for name, value in _globals_of(function).items()}
+    for cell, original, content in zip(closure, function.__closure__ or (), _cells_of(function), strict=True):
+        if content is not original:
+            cell.cell_contents = _copied(content, known)
 
 
 def _names(code: types.CodeType) -> set[str]:

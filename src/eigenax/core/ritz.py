@@ -253,5 +253,5 @@ def distance_to_exact(
     array([0.02 , 0.005])
     """
     distances = np.abs(values[:, None] - np.append(values, [] if next_value is None else next_value))
-    gaps = np.where(distances > residuals[:, None], distances, np.inf).min(1)
+    gaps = np.where(distances > residuals[:, None], distances, np.inf).min(1, initial=np.inf)
     return np.where(np.isfinite(gaps), residuals**2 / gaps, residuals)

@@ -83,18 +83,28 @@ def of_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray,
     return Cloud(points, alike, alike, np.zeros((len(points), dims, dims)), np.zeros(len(points)))
 
 
-def with_others(cloud: Cloud, points: Float[np.ndarray, "c d"], share: float) -> Cloud:
-    """The same ground state, and a share of the other states at these points, if there are any."""
-    if not len(points):
-        return cloud
-    alike = np.full(len(points), share / len(points))
+def with_others(cloud: Cloud, points: Float[np.ndarray, "c d"], share: float, rows: int | None = None) -> Cloud:
+    """The same ground state, and a share of the other states at these points, if there are any.
+
+    As many `rows` are added, those beyond the points of no weight: checkpoints hold arrays of one shape.
+    """
+    count, rows = len(points), len(points) if rows is None else rows
+    share = share if count else 0.0
+    added, weights = np.zeros((rows, cloud.points.shape[1])), np.zeros(rows)
+    added[:count], weights[:count] = points, share / max(count, 1)
     return Cloud(
-        np.concatenate([cloud.points, points]),
-        np.concatenate([cloud.ground, 0 * alike]),
-        np.concatenate([(1 - share) * cloud.states, alike]),
-        np.concatenate([cloud.slopes, np.zeros((len(points), *cloud.slopes.shape[1:]))]),
-        np.concatenate([cloud.guessed, np.ones(len(points))]),
+        np.concatenate([cloud.points, added]),
+        np.concatenate([cloud.ground, np.zeros(rows)]),
+        np.concatenate([(1 - share) * cloud.states, weights]),
+        np.concatenate([cloud.slopes, np.zeros((rows, *cloud.slopes.shape[1:]))]),
+        np.concatenate([cloud.guessed, np.ones(rows)]),
     )
+
+
+def without_padding(cloud: Cloud) -> Cloud:
+    """Without rows that were added but hold no point."""
+    kept = (cloud.guessed == 0) | (cloud.states > 0)
+    return Cloud(*(part[kept] for part in cloud))
 
 
 def cloud_of(functions: Any, source: Source, seed: int) -> Cloud:

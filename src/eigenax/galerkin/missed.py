@@ -75,7 +75,7 @@ def _empty(problem: Problem, states: Any, found: Solution, walked: Walked | None
     """Explored points that can be reached and where no state that has converged is, if there are more than a few."""
     if walked is None:
         return np.zeros((0, *problem.source.shape))
-    converged = distance_to_exact(found.values, found.residuals, found.next_value) <= CONVERGED * size_of(found.values)
+    converged = distance_to_exact(found.values, found.residuals, found.next_value) <= CONVERGED * size_of(found)
     count = len(walked.elsewhere)
     x = np.concatenate([walked.elsewhere, walked.points[:count]])
     with counting_in("float64"), full_precision():
@@ -101,7 +101,7 @@ def with_what_was_missed(problem: Problem, modes: Modes) -> Modes:
     states = combined(modes.network, modes.coefficients)
     look = look_around(problem, states, found, problem.source, explored(problem, repeat=1))
     basis_errors = np.hypot(np.nan_to_num(modes.basis_errors), look.lower) if look.note else modes.basis_errors
-    return dataclasses.replace(modes, basis_errors=basis_errors, note=modes.note or look.note)
+    return dataclasses.replace(modes, basis_errors=basis_errors, note=" ".join(filter(None, (modes.note, look.note))))
 
 
 @eqx.filter_jit
@@ -110,9 +110,10 @@ def _there(states: Any, operator: Any, x: Array) -> tuple[Array, Array]:
     return jnp.abs(jax.lax.map(states, x, batch_size=512)) ** 2, potential_of(operator, x)
 
 
-def size_of(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """What errors are compared with: the value, or the range of all, whichever is larger."""
-    return np.maximum(np.abs(values), np.ptp(values))
+def size_of(found: Solution) -> Float[np.ndarray, " n"]:
+    """What errors are compared with: the value, or the range of all and the next one, whichever is larger."""
+    beyond = [] if found.next_value is None else [found.next_value]
+    return np.maximum(np.abs(found.values), np.ptp([*found.values, *beyond]))
 
 
 def _lower(

@@ -20,8 +20,9 @@ from eigenax.galerkin.cloud import (
     source_around,
     waves_around,
     with_others,
+    without_padding,
 )
-from eigenax.galerkin.missed import CONVERGED, is_lower, look_around, size_of
+from eigenax.galerkin.missed import CONVERGED, Look, is_lower, look_around, size_of
 from eigenax.galerkin.sizes import Sizes
 from eigenax.galerkin.walkers import Walked, explored
 from eigenax.measurement import Solution, ritz, signs
@@ -82,7 +83,7 @@ class OnDomain(Discretisation):
 
     def trial(self, number: int, guess: Cloud) -> Trial:
         """One Rayleigh–Ritz solution; the smaller its errors, by its own account, the better."""
-        p, guess = self.problem, Cloud(*guess)
+        p, guess = self.problem, without_padding(Cloud(*guess))
         singularities, size = p.operator.singularities(), self._size(number)
         source = source_around(guess, p.source, singularities)
         assert p.domain is not None, "asked for before"
@@ -92,13 +93,16 @@ class OnDomain(Discretisation):
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
         # Another basis will do better, and has functions where states may have been missed, unless this is the last.
         stated = np.hypot(found.sampling_errors, found.basis_errors)
-        settled = (stated <= (p.tol or CONVERGED) * size_of(found.values)).all() or number + 1 == self.count
+        settled = (stated <= (p.tol or CONVERGED) * size_of(found)).all() or number + 1 == self.count
         states = combined(waves, found.coefficients)
         look = look_around(p, states, found, source, self._explored(number), thorough=bool(settled))
-        found = found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=found.note or look.note)
-        told = found.told() | {"waves": size, "effective_samples": share}
-        stated = np.hypot(found.sampling_errors, found.basis_errors)
-        return Trial(number, (waves, source, look.empty), float(stated.sum()), told, found)
+        told = _with(found, look).told() | {"waves": size, "effective_samples": share}
+        # Without what was missed, or a basis that nobody has looked around in would seem better.
+        return Trial(number, (waves, source, look), float(stated.sum()), told, found)
+
+    def solution(self, trial: Trial) -> Solution:
+        """With errors that have what was missed in them."""
+        return _with(super().solution(trial), trial.basis[2])
 
     def _size(self, number: int) -> int:
         return self.sizes.size(max(number - self.alike, 0), self.problem.n, self.first, MOST)
@@ -111,15 +115,15 @@ class OnDomain(Discretisation):
 
     def next_guess(self, trial: Trial) -> Cloud:
         """Where the states of this basis are, and where others could be."""
-        waves, source, empty = trial.basis
+        waves, source, look = trial.basis
         cloud = cloud_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
-        return with_others(cloud, empty, SHARE)
+        return with_others(cloud, look.empty, SHARE, len(self._first_walk.elsewhere) if self._first_walk else 0)
 
     def overrules(self, trial: Trial, best: Trial) -> bool:
         """Where it has lower states, by more than the errors of both: the other one has missed some."""
-        if trial.failed:
+        if trial.solution is None or best.solution is None:
             return False
-        return bool(is_lower(self.problem.sign, self.solution(trial), self.solution(best)).any())
+        return bool(is_lower(self.problem.sign, trial.solution, best.solution).any())
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
         """Where errors no longer fall, with as many functions as before: more of them deserve another trial.
@@ -144,6 +148,12 @@ class OnDomain(Discretisation):
         waves, source, _ = trial.basis
         fresh = self._fresh(source, self._size(trial.number))
         return signs(combined(waves, solution.coefficients), fresh(purpose=4))
+
+
+def _with(found: Solution, look: Look) -> Solution:
+    """A solution, and what a look around tells of it."""
+    note = " ".join(filter(None, (found.note, look.note)))
+    return found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=note)
 
 
 def first_cloud(source: Source, found: Walked | None) -> Cloud:

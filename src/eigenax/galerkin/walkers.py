@@ -113,7 +113,8 @@ def _all_steps(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) ->
     times = jnp.exp(jax.random.uniform(for_times, (walkers // 4,), maxval=jnp.log(PASSED))).astype(int)
     passed = earlier[times, jax.random.randint(for_choice, times.shape, 0, SEEN)]
     many = box.place(shifted_lattice(for_start, SCANNED * walkers, box.numbers))
-    _, deepest = jax.lax.top_k(-potential_of(operator, many), walkers // 16)
+    potentials = jax.lax.map(lambda x: potential_of(operator, x), many.reshape(SCANNED, walkers, -1)).ravel()
+    _, deepest = jax.lax.top_k(-potentials, walkers // 16)
     cooled = _cooled(operator, box, for_cooling, start[1::4].at[::4].set(many[deepest]), gathered)
     return gathered, jnp.bincount(ancestors, length=walkers), passed, cooled
 

@@ -122,7 +122,7 @@ class RayleighRitz(Solver):
         scores = state.scores.copy()
         scores[number] = trial.score
         best, best_guess = state.best, state.best_guess
-        if best is None or best.failed or trial.score < form.slack * best.score or form.overrules(trial, best):
+        if best is None or best.failed or _is_better(form, trial, best):
             best, best_guess = trial, guess
         finished = None if trial.failed else form.why_stop(trial, best, scores)
         if finished is None and form.following(scores) is None:
@@ -152,6 +152,12 @@ class RayleighRitz(Solver):
         best = form.tried(about["best"], best_guess)
         last = best if about["last"] == about["best"] else form.tried(about["last"], last_guess)
         return RitzState(form, scores, last, best, last_guess, best_guess, int(step))
+
+
+def _is_better(form: Discretisation, trial: Trial, best: Trial) -> bool:
+    """By their scores, unless one of them shows that the other is wrong."""
+    scores = trial.score < form.slack * best.score and not form.overrules(best, trial)
+    return scores or form.overrules(trial, best)
 
 
 def _laid_out(guess: Any) -> Any:

@@ -57,11 +57,18 @@ class Held(Generic[T]):
         """As it was given, in float64."""
         return self._make()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _holding, (self.data,)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Held)
 
     def __hash__(self) -> int:
         return hash(Held)
+
+
+def _holding(data: Any) -> Held:
+    return Held(lambda: data)
 
 
 class Sampler(eqx.Module):

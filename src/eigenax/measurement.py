@@ -13,7 +13,7 @@ from scipy.ndimage import maximum_filter1d
 from eigenax.checks import as_seed, check_choice, whole
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, counting_in
-from eigenax.core.ritz import CUTOFFS, Finish, combine, distance_to_exact, lowest
+from eigenax.core.ritz import CUTOFFS, Combination, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
 from eigenax.networks.base import hidden_layer
@@ -159,7 +159,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     best = min(range(len(CUTS)), key=lambda c: (rotated[c].residuals if by_residual else rotated[c].values).sum())
     values, rotation, scatter, distance, residuals, *_ = rotated[best]
     if nested:
-        distance = _still_to_come(sigma, pi, solutions[best].values, CUTS[best], residuals)
+        distance = _still_to_come(sigma, pi, solutions[best], CUTS[best], residuals)
     between = np.einsum("im,gij,jn->gmn", rotation.conj(), sums[1][:, blocks[best], blocks[best]], rotation)
     asymmetry, note = _asymmetry_of(between, values)
     distance, next_value = np.hypot(distance, asymmetry), solutions[best].signed(sign).next_value
@@ -174,7 +174,7 @@ def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[
 def _still_to_come(
     sigma: Inexact[np.ndarray, "f f"],
     pi: Inexact[np.ndarray, "f f"],
-    values: Float[np.ndarray, " n"],
+    found: Combination,
     cut: float,
     residuals: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
@@ -183,8 +183,8 @@ def _still_to_come(
     Where rounding decides what functions can add, extrapolation would be overconfident. Where so few functions leave
     nothing to extrapolate from, the residual alone tells.
     """
-    n = len(values)
-    distance = distance_to_exact(values, residuals)
+    n, values = len(found.values), found.values
+    distance = distance_to_exact(values, residuals, found.next_value)
     if len(sigma) < 4 * n:
         return distance
     try:

@@ -42,6 +42,12 @@ class Look(NamedTuple):
     note: str
     """That in words, if any is lower."""
 
+    def told_of(self, found: Solution) -> Solution:
+        """The solution with this in its errors and its note."""
+        larger = np.hypot(np.nan_to_num(found.basis_errors), self.lower)
+        basis_errors = np.where(self.lower > 0, larger, found.basis_errors)
+        return found._replace(basis_errors=basis_errors, note=" ".join(filter(None, (found.note, self.note))))
+
 
 def look_around(
     problem: Problem, states: Any, found: Solution, source: Source, walked: Walked | None, thorough: bool = True
@@ -97,11 +103,11 @@ def with_what_was_missed(problem: Problem, modes: Modes) -> Modes:
         modes.basis_errors,
         modes.residuals,
         modes.next_eigenvalue,
+        modes.note,
     )
     states = combined(modes.network, modes.coefficients)
-    look = look_around(problem, states, found, problem.source, explored(problem, repeat=1))
-    basis_errors = np.hypot(np.nan_to_num(modes.basis_errors), look.lower) if look.note else modes.basis_errors
-    return dataclasses.replace(modes, basis_errors=basis_errors, note=" ".join(filter(None, (modes.note, look.note))))
+    told = look_around(problem, states, found, problem.source, explored(problem, repeat=1)).told_of(found)
+    return dataclasses.replace(modes, basis_errors=told.basis_errors, note=told.note)
 
 
 @eqx.filter_jit

@@ -22,7 +22,7 @@ from eigenax.galerkin.cloud import (
     with_others,
     without_padding,
 )
-from eigenax.galerkin.missed import CONVERGED, Look, is_lower, look_around, size_of
+from eigenax.galerkin.missed import CONVERGED, is_lower, look_around, size_of
 from eigenax.galerkin.sizes import Sizes
 from eigenax.galerkin.walkers import Walked, explored
 from eigenax.measurement import Solution, ritz, signs
@@ -96,13 +96,13 @@ class OnDomain(Discretisation):
         settled = (stated <= (p.tol or CONVERGED) * size_of(found)).all() or number + 1 == self.count
         states = combined(waves, found.coefficients)
         look = look_around(p, states, found, source, self._explored(number), thorough=bool(settled))
-        told = _with(found, look).told() | {"waves": size, "effective_samples": share}
+        told = look.told_of(found).told() | {"waves": size, "effective_samples": share}
         # Without what was missed, or a basis that nobody has looked around in would seem better.
         return Trial(number, (waves, source, look), float(stated.sum()), told, found)
 
     def solution(self, trial: Trial) -> Solution:
         """With errors that have what was missed in them."""
-        return _with(super().solution(trial), trial.basis[2])
+        return trial.basis[2].told_of(super().solution(trial))
 
     def _size(self, number: int) -> int:
         return self.sizes.size(max(number - self.alike, 0), self.problem.n, self.first, MOST)
@@ -148,12 +148,6 @@ class OnDomain(Discretisation):
         waves, source, _ = trial.basis
         fresh = self._fresh(source, self._size(trial.number))
         return signs(combined(waves, solution.coefficients), fresh(purpose=4))
-
-
-def _with(found: Solution, look: Look) -> Solution:
-    """A solution, and what a look around tells of it."""
-    note = " ".join(filter(None, (found.note, look.note)))
-    return found._replace(basis_errors=np.hypot(found.basis_errors, look.lower), note=note)
 
 
 def first_cloud(source: Source, found: Walked | None) -> Cloud:

@@ -32,6 +32,11 @@ class Domain(eqx.Module):
         """How many numbers between 0 and 1 place one point."""
         return len(self.box.low)
 
+    @property
+    def flat(self) -> "Box | None":
+        """The box, where points are their own parameters."""
+        return self.box if self.embedding is None else None
+
     def open_edge(self) -> str | None:
         """An edge at which functions obey nothing, in words, if there is one: few operators are symmetric then."""
         return None

@@ -141,7 +141,7 @@ def spread_of(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]
 def _uniform_box(source: Source) -> Box | None:
     """The box that a source draws uniform points of; nothing where it draws others, or none of a box."""
     domain = source.domain
-    return domain.box if domain is not None and domain.box is domain and source.density is domain else None
+    return domain.flat if domain is not None and source.density is not None else None
 
 
 def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float, ...], ...]) -> Source:
@@ -291,7 +291,7 @@ def _cusped(
 ) -> Waves:
     """Waves of inputs with a kink at each singularity, under exp(−κ r) with the rates κ of the smallest to the
     largest state."""
-    dims, box = domain.shape[0], flat_box(domain)
+    dims, box = domain.shape[0], domain.flat
     scale = _cusp_scale(cloud, singularities, domain, n)
     inputs = _cusps(scale, singularities, box)
     # As fast as so many waves can follow in all directions: slower ones would hardly differ, faster ones leave gaps.
@@ -304,11 +304,6 @@ def _cusped(
     return Waves(inputs, walls_of(domain), envelopes, frequencies, phases)
 
 
-def flat_box(domain: Domain) -> Box | None:
-    """The box, where points are their own parameters."""
-    return domain.box if domain.embedding is None else None
-
-
 class CuspScale(NamedTuple):
     """The rate at which the smallest state decays, and how many times slower the largest one does."""
 
@@ -318,7 +313,7 @@ class CuspScale(NamedTuple):
 
 def cusps_around(cloud: Cloud, domain: Domain, singularities: tuple[tuple[float, ...], ...], n: int) -> Cusps:
     """Inputs with a kink at each singularity, on all scales that n states have."""
-    return _cusps(_cusp_scale(cloud, singularities, domain, n), singularities, flat_box(domain))
+    return _cusps(_cusp_scale(cloud, singularities, domain, n), singularities, domain.flat)
 
 
 def _cusps(scale: CuspScale, singularities: tuple[tuple[float, ...], ...], box: Box | None) -> Cusps:
@@ -326,7 +321,7 @@ def _cusps(scale: CuspScale, singularities: tuple[tuple[float, ...], ...], box: 
 
 
 def _cusp_scale(cloud: Cloud, singularities: tuple[tuple[float, ...], ...], domain: Domain, n: int) -> CuspScale:
-    dims, box = domain.shape[0], flat_box(domain)
+    dims, box = domain.shape[0], domain.flat
     nearest = np.min([_distances(cloud, point, box) for point in singularities], 0)
     # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
     fastest = dims / (4 * float(cloud.ground @ nearest))

@@ -10,7 +10,6 @@ from eigenax.galerkin.cloud import (
     Cloud,
     cusps_around,
     decay_around,
-    flat_box,
     of_ground_state,
     source_around,
     with_others,
@@ -34,7 +33,7 @@ def network_key(seed: int) -> jax.Array:
 def default_parts(problem: Problem, separate: bool = False) -> Problem:
     """The problem with a network; on a box, one made for where diffusion finds the states, and points drawn there."""
     p, key = problem, network_key(problem.seed)
-    box = None if p.domain is None else flat_box(p.domain)
+    box = None if p.domain is None else p.domain.flat
     if box is None or not p.operator.wants_boundary:
         return dataclasses.replace(p, network=default_network(p.operator, p.source, p.n, p.which, key, separate))
     cloud, singularities = cloud_to_train_on(p), p.operator.singularities()

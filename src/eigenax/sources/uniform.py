@@ -34,8 +34,8 @@ class Uniform(Source):
 
     @property
     def density(self) -> Component | None:
-        """The domain, if it has one; parameters of a curved domain are weighted."""
-        return self.over if isinstance(self.over, Component) else None
+        """That of the box, where points are their own parameters; those of a curved domain are weighted."""
+        return self.over.flat
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Independent points, weighted by area."""

@@ -1,0 +1,55 @@
+"""The public names, written once: `__init__.py` reads where each of them lives."""
+
+from eigenax.assemble import solve as solve
+from eigenax.core.batch import Pairs as Pairs, Points as Points
+from eigenax.domains.base import Domain as Domain
+from eigenax.domains.box import Box as Box
+from eigenax.domains.surface import Surface as Surface, sphere as sphere, torus as torus
+from eigenax.driver.snapshot import Snapshot as Snapshot
+from eigenax.errors import DivergedError as DivergedError, InterruptedRun as InterruptedRun, RunError as RunError
+from eigenax.galerkin.embedding import SoftmaxCells as SoftmaxCells
+from eigenax.galerkin.trainable import network_key as network_key
+from eigenax.measurement import measure as measure
+from eigenax.modes import Modes as Modes, load as load
+from eigenax.networks.base import (
+    Bounded as Bounded,
+    Network as Network,
+    OnInputs as OnInputs,
+    WithConstant as WithConstant,
+)
+from eigenax.networks.boundary import BoxFactor as BoxFactor, Edges as Edges, Walls as Walls
+from eigenax.networks.conv import Conv as Conv
+from eigenax.networks.features import CuspInputs as CuspInputs, ScaledInputs as ScaledInputs
+from eigenax.networks.mlp import MLP as MLP, Separate as Separate
+from eigenax.operators.base import Operator as Operator, WeakOperator as WeakOperator
+from eigenax.operators.graph import GraphLaplacian as GraphLaplacian
+from eigenax.operators.kernel import Kernel as Kernel
+from eigenax.operators.laplace_beltrami import LaplaceBeltrami as LaplaceBeltrami
+from eigenax.operators.laplacian import Laplacian as Laplacian
+from eigenax.operators.potential import Potential as Potential
+from eigenax.operators.slowness import Slowness as Slowness
+from eigenax.problem import Problem as Problem
+from eigenax.solvers.alternatives import (
+    AugmentedLagrangian as AugmentedLagrangian,
+    Sequential as Sequential,
+    Trace as Trace,
+)
+from eigenax.solvers.auto import AutoSolver as AutoSolver
+from eigenax.solvers.base import Info as Info, Saved as Saved, Solver as Solver
+from eigenax.solvers.gradient import GradientSolver as GradientSolver
+from eigenax.solvers.natural import NaturalGradient as NaturalGradient
+from eigenax.solvers.rayleigh_ritz import RayleighRitz as RayleighRitz
+from eigenax.solvers.schedules import following as following
+from eigenax.solvers.spin import SpIN as SpIN
+from eigenax.sources.adaptive import Adaptive as Adaptive
+from eigenax.sources.arrays import Arrays as Arrays
+from eigenax.sources.base import Sampler as Sampler, Source as Source
+from eigenax.sources.clips import Clips as Clips
+from eigenax.sources.densities import Gaussian as Gaussian, Radial as Radial, Scales as Scales
+from eigenax.sources.mixture import Mixture as Mixture
+from eigenax.sources.steps import Steps as Steps
+from eigenax.sources.transitions import Transitions as Transitions
+from eigenax.sources.uniform import Distribution as Distribution, Uniform as Uniform
+from eigenax.stop_reason import StopReason as StopReason
+
+__version__: str

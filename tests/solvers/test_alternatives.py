@@ -93,7 +93,7 @@ def test_the_augmented_lagrangian_finds_the_modes_in_order_orthonormal_and_its_d
     np.testing.assert_allclose(ordered_quotients(state), exact, atol=1e-4)
     np.testing.assert_allclose(sign * info.eigenvalues[-1], exact, atol=1e-4)
     np.testing.assert_allclose(state.network.table @ state.network.table.T / STATES, np.eye(MODES), atol=1e-3)
-    dual, barrier = state.constraint
+    dual, barrier = state.more
     np.testing.assert_allclose(dual, np.diag(-sign * exact / np.abs(exact).max()), atol=1e-3)
     assert float(barrier) > 2.0
 

@@ -120,7 +120,7 @@ def test_jacobian_memory_of_separate_networks_is_n_times_the_parameters():
     network = ex.Separate(2, MODES, width=8, depth=1, key=jax.random.key(0))
     parameters = sum(p.size for p in jax.tree.leaves(network))
     solver = ex.SpIN(optax.sgd(1e-2), average="jacobian")
-    assert sum(t.size for t in jax.tree.leaves(solver.begin(network, MODES).jacobian)) == MODES * parameters
+    assert sum(t.size for t in jax.tree.leaves(solver.begin(network, MODES).more)) == MODES * parameters
     moments = ex.SpIN(optax.sgd(1e-2)).begin(network, MODES)
     assert moments.pi.size == MODES**2
 

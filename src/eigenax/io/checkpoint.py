@@ -28,7 +28,7 @@ def save_checkpoint(folder: Path, step: int, state: Any, about: dict[str, Any]) 
     make_folder(folder)
     arrays = {name: np.asarray(leaf) for name, leaf in _named(state).items()}
     path = folder / f"step-{step:09d}.safetensors"
-    write_atomically(path, pack_tensors(arrays, {"format": FORMAT, "about": about, "crc": _checksum(arrays)}))
+    write_atomically(path, pack_tensors(arrays, {"format": FORMAT, "about": about, "crc": checksum(arrays)}))
     # A later step than this one can only be a file that was refused when the run resumed.
     up_to_now = [other for other in checkpoints(folder) if _step(other) <= step]
     for other in set(checkpoints(folder)) - set(up_to_now[-KEPT:]):
@@ -53,7 +53,7 @@ def load_checkpoint(
     arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
         raise RunError(f"{path.name} is not an eigenax checkpoint")
-    if metadata.get("crc") != _checksum(arrays):
+    if metadata.get("crc") != checksum(arrays):
         raise RunError(f"{path.name} is damaged (its checksum does not match)")
     accept(metadata["about"])
 
@@ -116,7 +116,8 @@ def _as(leaf: Any, saved: np.ndarray) -> Any:
     return saved if isinstance(leaf, np.ndarray) else jnp.asarray(saved)
 
 
-def _checksum(arrays: dict[str, np.ndarray]) -> int:
+def checksum(arrays: dict[str, np.ndarray]) -> int:
+    """Of names and values."""
     total = 0
     for name in sorted(arrays):
         total = zlib.crc32(np.ascontiguousarray(arrays[name]).tobytes(), zlib.crc32(name.encode(), total))

@@ -3,52 +3,26 @@
 Small solvers to compare with `SpIN`; docs/alternatives.md has the comparison. Letters as in `core/rayleigh.py`.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from eigenax.checks import whole
-from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
-from eigenax.core.rayleigh import HIGHEST, Quotient, quotient, residual, second_moment, spectral_size, whiten
+from eigenax.core.rayleigh import HIGHEST, residual, spectral_size, whiten
 from eigenax.networks.base import is_separate
-from eigenax.operators.base import Operator, applied
-from eigenax.solvers.gradient import GradientSolver, with_pullback
+from eigenax.operators.base import Operator
+from eigenax.solvers.averaging import Averaging, Info, State, at_step, check_optimizer, descend, look
 from eigenax.solvers.schedules import Schedule, starts_below_one
 
 
-class State(NamedTuple):
-    """What the next step needs."""
+class Alternative(Averaging):
+    """One whose averages have a `rate` of one unless given."""
 
-    network: Any
-    optimizer: optax.OptState
-    sigma: Float[Array, "k k"]
-    pi: Float[Array, "k k"]
-    """Σ̄ and Π̄, which start at the identity and at the first batch's, as those of `SpIN` do."""
-    step: Int[Array, ""]
-    constraint: Any = None
-    """Of `AugmentedLagrangian` alone: B (k, k), whose diagonal tends to minus eigenvalues over s, and the barrier."""
-
-
-class Info(NamedTuple):
-    """What a person needs."""
-
-    eigenvalues: Float[Array, " k"]
-    residuals: Float[Array, " k"]
-    """√E[w r_k²] on the batch, r_k being what K v_k has beyond the span of v_1, …, v_k (for `Trace`, of all)."""
-    gradient_norm: Float[Array, ""]
-    rate: Float[Array, ""]
-    healthy: Bool[Array, ""]
-
-
-class Averaging(GradientSolver):
-    """What these solvers have in common: an optimiser, and averages of Σ and Π."""
-
-    optimizer: eqx.AbstractVar[optax.GradientTransformation]
     rate: eqx.AbstractVar[float | Schedule]
 
     @property
@@ -57,7 +31,7 @@ class Averaging(GradientSolver):
         return starts_below_one(self.rate)
 
 
-class Trace(Averaging):
+class Trace(Alternative):
     """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
 
     Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
@@ -75,13 +49,9 @@ class Trace(Averaging):
     def __check_init__(self):
         _check(self.optimizer, self.rate)
 
-    def begin(self, network: Any, outputs: int) -> State:
-        """The state before the first step."""
-        return _begin(self.optimizer, network, outputs)
-
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
+        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
         cholesky, matrix = seen.now
         v = whiten(cholesky, seen.u)
         r = whiten(cholesky, seen.ku) - _times(v, matrix)
@@ -92,11 +62,11 @@ class Trace(Averaging):
         else:
             descent = jax.scipy.linalg.solve_triangular(cholesky, r.T, lower=True, trans="T").T
         descent += self.gauge * (seen.u - v)
-        network, memory, info = _descend(self.optimizer, state.optimizer, seen, descent, values, rotated)
+        network, memory, info = descend(self.optimizer, state.optimizer, seen, seen.gradient(descent), values, rotated)
         return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
 
 
-class Sequential(Averaging):
+class Sequential(Alternative):
     """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
 
     The last one keeps its turn until the end. Optimiser and `rate` begin anew with each turn, schedules included. The
@@ -124,24 +94,26 @@ class Sequential(Averaging):
                 "Sequential needs a network with parameters of its own for each function, such as Separate: in this "
                 "one they share some, and a function cannot stay as it is while the next one learns"
             )
-        return _begin(self.optimizer, network, outputs)
+        return super().begin(network, outputs)
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the function whose turn it is."""
         outputs = len(state.sigma)
         turn = jnp.minimum(state.step // self.steps_per_mode, outputs - 1)
         since, learns = state.step - turn * self.steps_per_mode, jnp.arange(outputs) == turn
-        seen = _look(operator, state, batch, _at(self.rate, since, state.sigma))
+        seen = look(operator, state, batch, at_step(self.rate, since, state.sigma))
         v, r = residual(seen.u, seen.ku, seen.now)
         descent = jnp.where(learns, r / spectral_size(jnp.diag(seen.now.matrix)) + self.gauge * (seen.u - v), 0)
-        fresh = _begin(self.optimizer, state.network, outputs).optimizer
+        fresh = super().begin(state.network, outputs).optimizer
         memory = jax.tree.map(lambda new, old: jnp.where(since == 0, new, old), fresh, state.optimizer)
-        network, memory, info = _descend(self.optimizer, memory, seen, descent, jnp.diag(seen.now.matrix), r)
+        network, memory, info = descend(
+            self.optimizer, memory, seen, seen.gradient(descent), jnp.diag(seen.now.matrix), r
+        )
         network = _where_learning(learns, network, state.network)
         return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
 
 
-class AugmentedLagrangian(Averaging):
+class AugmentedLagrangian(Alternative):
     """tr Π descends under the constraint Σ = I, which dual variables and a quadratic barrier impose.
 
     With C = Σ − I below and on the diagonal and s the largest Rayleigh quotient, it seeks a saddle point of
@@ -166,86 +138,37 @@ class AugmentedLagrangian(Averaging):
 
     def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step: dual variables of zero."""
-        state = _begin(self.optimizer, network, outputs)
+        state = super().begin(network, outputs)
         zero = jnp.zeros_like(state.sigma)
-        return state._replace(constraint=(zero, jnp.asarray(self.barrier, zero.dtype)))
+        return state._replace(more=(zero, jnp.asarray(self.barrier, zero.dtype)))
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One step down in the network and one up in the dual variables."""
-        seen = _look(operator, state, batch, _at(self.rate, state.step, state.sigma))
+        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
         # After Gram–Schmidt: a function that has turned into an earlier one has that one's quotient, and s would be
         # too small for the barrier to part them. In units of s, one is enough where all eigenvalues have one sign.
         scale = jnp.abs(jnp.diag(seen.now.matrix)).max()
         violation = jnp.tril(seen.sigma - jnp.eye(len(seen.sigma), dtype=seen.sigma.dtype))
-        dual, barrier = state.constraint
+        dual, barrier = state.more
         pull = dual + barrier * violation
         descent = seen.ku / scale + _times(seen.u, pull.T)
         _, r = residual(seen.u, seen.ku, seen.now)
-        network, memory, info = _descend(self.optimizer, state.optimizer, seen, descent, jnp.diag(seen.now.matrix), r)
-        dual += _at(self.dual_rate, state.step, dual) * barrier * violation
-        constraint = dual, barrier + self.growth * jnp.mean(violation**2)
-        return State(network, memory, seen.sigma, seen.pi, state.step + 1, constraint), info
-
-
-class _Seen(NamedTuple):
-    """What each of these solvers makes of a batch, before they part."""
-
-    network: Any
-    u: Float[Array, "b k"]
-    ku: Float[Array, "b k"]
-    weights: Float[Array, " b"]
-    pullback: Any
-    sigma: Float[Array, "k k"]
-    pi: Float[Array, "k k"]
-    now: Quotient
-    rate: Float[Array, ""]
+        network, memory, info = descend(
+            self.optimizer, state.optimizer, seen, seen.gradient(descent), jnp.diag(seen.now.matrix), r
+        )
+        dual += at_step(self.dual_rate, state.step, dual) * barrier * violation
+        more = dual, barrier + self.growth * jnp.mean(violation**2)
+        return State(network, memory, seen.sigma, seen.pi, state.step + 1, more), info
 
 
 def _check(optimizer: Any, rate: float | Schedule) -> None:
-    if not isinstance(optimizer, optax.GradientTransformation):
-        raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {optimizer!r}")
+    check_optimizer(optimizer)
     if not callable(rate) and not 0 < rate <= 1:
         raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
 
 
-def _at(value: float | Schedule, step: Int[Array, ""], like: Float[Array, "k k"]) -> Float[Array, ""]:
-    return jnp.asarray(value(step) if callable(value) else value, like.dtype)
-
-
 def _times(left: Float[Array, "b k"], right: Float[Array, "k k"]) -> Float[Array, "b k"]:
     return jnp.matmul(left, right, precision=HIGHEST)
-
-
-def _begin(optimizer: optax.GradientTransformation, network: Any, outputs: int) -> State:
-    parameters = eqx.filter(network, eqx.is_inexact_array)
-    identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
-    return State(network, optimizer.init(parameters), identity, 0 * identity, jnp.zeros((), jnp.int32))
-
-
-def _look(operator: Operator, state: Any, batch: Batch, rate: Float[Array, ""]) -> _Seen:
-    """The functions on a batch, and the averages with the batch in them."""
-    u, pullback = with_pullback(state.network, batch)
-    ku = applied(operator, state.network, batch, u)
-    sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), rate)
-    pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, rate))
-    return _Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), rate)
-
-
-def _descend(
-    optimizer: optax.GradientTransformation,
-    memory: optax.OptState,
-    seen: _Seen,
-    descent: Float[Array, "b k"],
-    values: Float[Array, " k"],
-    r: Float[Array, "b k"],
-) -> tuple[Any, optax.OptState, Info]:
-    """The network after a step against `descent`, a gradient with respect to u; and what is to be said of it."""
-    gradient = seen.pullback(seen.weights[:, None] * descent / len(descent))
-    updates, memory = optimizer.update(gradient, memory, eqx.filter(seen.network, eqx.is_inexact_array))
-    norm = optax.tree.norm(gradient)
-    healthy = jnp.isfinite(norm) & jnp.isfinite(seen.now.matrix).all()
-    sizes = jnp.sqrt(jnp.mean(seen.weights[:, None] * r**2, axis=0))
-    return eqx.apply_updates(seen.network, updates), memory, Info(values, sizes, norm, seen.rate, healthy)
 
 
 def _where_learning(learns: Bool[Array, " k"], after: Any, before: Any) -> Any:

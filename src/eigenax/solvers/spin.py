@@ -2,13 +2,13 @@
 
 import dataclasses
 import warnings
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from eigenax.core import jacobian as jac
 from eigenax.core.averages import moving_average
@@ -18,14 +18,13 @@ from eigenax.core.rayleigh import (
     masked_gradient_of_moments,
     quotient,
     residual,
-    residual_norms,
     second_moment,
     spectral_size,
 )
 from eigenax.networks.base import is_separate
-from eigenax.operators.base import Operator, applied
+from eigenax.operators.base import Operator
 from eigenax.problem import Problem
-from eigenax.solvers.gradient import GradientSolver, with_pullback
+from eigenax.solvers.averaging import Averaging, Info, Seen, State, at_step, check_optimizer, descend, look
 from eigenax.solvers.schedules import Schedule, following, second_moment_decay, starts_below_one
 
 Average = Literal["moments", "jacobian"]
@@ -33,31 +32,7 @@ END_OF_TIME = 2**30
 """A step at which any schedule has reached its last value."""
 
 
-class SpINState(NamedTuple):
-    """What the next step needs."""
-
-    network: Any
-    optimizer: optax.OptState
-    sigma: Float[Array, "k k"]
-    """Σ̄, which starts at the identity."""
-    pi: Float[Array, "k k"]
-    """Π̄, which starts at the first batch's."""
-    jacobian: PyTree
-    """The half Jacobian of Σ̄ for `"jacobian"`, nothing for `"moments"`."""
-    step: Int[Array, ""]
-
-
-class SpINInfo(NamedTuple):
-    """What a person needs."""
-
-    eigenvalues: Float[Array, " k"]
-    residuals: Float[Array, " k"]
-    gradient_norm: Float[Array, ""]
-    rate: Float[Array, ""]
-    healthy: Bool[Array, ""]
-
-
-class SpIN(GradientSolver):
+class SpIN(Averaging):
     """Stochastic descent along the masked gradient, its bias corrected by moving averages.
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
@@ -78,11 +53,11 @@ class SpIN(GradientSolver):
     rescale: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
-        if not isinstance(self.optimizer, optax.GradientTransformation | None):
-            raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {self.optimizer!r}")
+        if self.optimizer is not None:
+            check_optimizer(self.optimizer)
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
-        rate = jnp.asarray(_at(self.rate, jnp.asarray(END_OF_TIME))).item()
+        rate = at_step(self.rate, jnp.asarray(END_OF_TIME), jnp.zeros((1, 1))).item()
         if not 0 < rate <= 1:
             raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
         decay = None if self.optimizer is None else second_moment_decay(self.optimizer)
@@ -108,74 +83,42 @@ class SpIN(GradientSolver):
         """Unless the first rate is one."""
         return starts_below_one(1.0 if self.rate is None else self.rate)
 
-    def begin(self, network: Any, outputs: int) -> SpINState:
+    def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step: Σ̄ = I, all else zero."""
-        assert self.optimizer is not None, "filled in by `resolved`"
-        parameters = eqx.filter(network, eqx.is_inexact_array)
-        identity = jnp.eye(outputs, dtype=jax.tree.leaves(parameters)[0].dtype)
-        jacobian = None
-        if self.average == "jacobian":
-            leading = (outputs,) if is_separate(network) else (outputs, outputs)
-            jacobian = jac.zeros_like_jacobian(parameters, *leading)
-        zero = jnp.zeros_like(identity)
-        return SpINState(network, self.optimizer.init(parameters), identity, zero, jacobian, jnp.zeros((), jnp.int32))
+        state = super().begin(network, outputs)
+        if self.average == "moments":
+            return state
+        leading = (outputs,) if is_separate(network) else (outputs, outputs)
+        return state._replace(more=jac.zeros_like_jacobian(eqx.filter(network, eqx.is_inexact_array), *leading))
 
-    def update(self, operator: Operator, state: SpINState, batch: Batch) -> tuple[SpINState, SpINInfo]:
+    def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        assert self.optimizer is not None, "filled in by `resolved`"
-        u, pullback = with_pullback(state.network, batch)
-        ku = applied(operator, state.network, batch, u)
-        weights = batch.weights
-        sigma, pi = second_moment(u, u, weights), second_moment(u, ku, weights)
-        rate = jnp.asarray(_at(self.rate, state.step), u.dtype)
-        mean_sigma = moving_average(state.sigma, sigma, rate)
-        mean_pi = moving_average(state.pi, pi, jnp.where(state.step == 0, 1, rate))
-        now, jacobian = quotient(mean_sigma, mean_pi), state.jacobian
+        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
+        now, jacobian = seen.now, state.more
         size = spectral_size(jnp.diag(now.matrix)) if self.rescale else jnp.diag(now.cholesky)
         if self.average == "moments":
-            gradient = pullback(self._cotangent(u, ku, weights, now, size))
+            v, r = residual(seen.u, seen.ku, now)
+            gradient = seen.gradient(r / size + self.gauge * (seen.u - v))
         else:
-            separate = is_separate(state.network)
-            if separate:
-                half = jac.half_jacobian_separate(pullback, u, weights)
-            else:
-                half = jac.half_jacobian(state.network, batch.x, weights)
-            jacobian = moving_average(state.jacobian, half, rate)
-            now = quotient(mean_sigma, pi)
-            gradient = self._averaged_gradient(u, ku, weights, now, size, jacobian, pullback, separate)
-        parameters = eqx.filter(state.network, eqx.is_inexact_array)
-        updates, optimizer = self.optimizer.update(gradient, state.optimizer, parameters)
-        network = eqx.apply_updates(state.network, updates)
-        gradient_norm = optax.tree.norm(gradient)
-        healthy = jnp.isfinite(gradient_norm) & jnp.isfinite(now.matrix).all()
-        info = SpINInfo(jnp.diag(now.matrix), residual_norms(u, ku, weights, now), gradient_norm, rate, healthy)
-        return SpINState(network, optimizer, mean_sigma, mean_pi, jacobian, state.step + 1), info
+            now = quotient(seen.sigma, second_moment(seen.u, seen.ku, seen.weights))
+            v, r = residual(seen.u, seen.ku, now)
+            jacobian = moving_average(jacobian, self._half_jacobian(seen, batch), seen.rate)
+            gradient = self._averaged_gradient(seen, now, size, jacobian, seen.u - v)
+        assert self.optimizer is not None, "filled in by `resolved`"
+        network, memory, info = descend(self.optimizer, state.optimizer, seen, gradient, jnp.diag(now.matrix), r)
+        return State(network, memory, seen.sigma, seen.pi, state.step + 1, jacobian), info
 
-    def _cotangent(self, u: Array, ku: Array, weights: Array, now: Quotient, size: Array) -> Float[Array, "b k"]:
-        v, r = residual(u, ku, now)
-        return weights[:, None] * (r / size + self.gauge * (u - v)) / u.shape[0]
+    def _half_jacobian(self, seen: Seen, batch: Batch) -> PyTree:
+        if is_separate(seen.network):
+            return jac.half_jacobian_separate(seen.pullback, seen.u, seen.weights)
+        return jac.half_jacobian(seen.network, batch.x, seen.weights)
 
     def _averaged_gradient(
-        self,
-        u: Array,
-        ku: Array,
-        weights: Array,
-        now: Quotient,
-        size: Array,
-        half: PyTree,
-        pullback: Any,
-        separate: bool,
+        self, seen: Seen, now: Quotient, size: Float[Array, " k"], half: PyTree, away: Float[Array, "b k"]
     ) -> PyTree:
         """Equation 17 with the batch's Π and its Jacobian, and the averages of Σ and its Jacobian."""
         by_sigma, by_pi = masked_gradient_of_moments(now)
         scale = jnp.diag(now.cholesky) / size
-        by_sigma, by_pi = by_sigma * scale, by_pi * scale
-        v, _ = residual(u, ku, now)
-        cotangent = weights[:, None] * (ku @ by_pi + self.gauge * (u - v)) / u.shape[0]
-        contract = jac.contract_separate if separate else jac.contract
-        return jax.tree.map(jnp.add, pullback(cotangent), contract(by_sigma, half))
-
-
-def _at(rate: float | Schedule | None, step: Int[Array, ""]) -> float | Array:
-    """A rate at a step; one, where there is none."""
-    return jnp.asarray(rate(step)) if callable(rate) else 1.0 if rate is None else rate
+        contract = jac.contract_separate if is_separate(seen.network) else jac.contract
+        of_batch = seen.gradient(seen.ku @ (by_pi * scale) + self.gauge * away)
+        return jax.tree.map(jnp.add, of_batch, contract(by_sigma * scale, half))

@@ -1,6 +1,7 @@
 """solve(): real problems to a stated error, and wrong input named."""
 
 import warnings
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -87,9 +88,11 @@ KEY = jax.random.key(0)
 GAUSSIAN = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
 
 
-class Flat(ex.Operator):
+class Given(ex.Operator):
+    function: Callable = eqx.field(static=True)
+
     def apply(self, function, batch, u):
-        return u.sum(1)
+        return self.function(u)
 
 
 class Bare(ex.Source):
@@ -124,9 +127,9 @@ class Bare(ex.Source):
         ({"operator": ex.Laplacian()}, ValueError, "no smallest eigenvalue.*which='largest'"),
         ({"operator": oscillator(), "which": "largest"}, ValueError, "no largest eigenvalue"),
         (
-            {"operator": -ex.Laplacian() + Flat()},
+            {"operator": -ex.Laplacian() + Given(lambda u: u.sum(1))},
             ValueError,
-            r"Flat.apply must return K u with the shape of u, \(256, 2\)",
+            r"Given.apply must return K u with the shape of u, \(256, 2\)",
         ),
         ({"source": Bare()}, TypeError, "Bare.sample must return Points"),
         ({"operator": jnp.eye(3)}, TypeError, "operator must be an eigenax operator"),
@@ -135,14 +138,28 @@ class Bare(ex.Source):
         (
             {"operator": ex.Potential(lambda x: x)},
             ValueError,
-            r"must return one real number.*it returned shape \(1,\)",
+            r"to one real number.*it returned shape \(1,\)",
         ),
         ({"operator": ex.Potential(lambda x: jnp.log(x[0]))}, ValueError, "returned nan at x = "),
         ({"operator": ex.Kernel(lambda x, y: x[0] - y[0])}, ValueError, "not symmetric"),
-        ({"operator": ex.Potential(lambda x: np.sin(x[0]))}, ValueError, "use jax.numpy instead of numpy"),
+        ({"operator": ex.Potential(lambda x: np.sin(x[0]))}, ValueError, "Use jax.numpy instead of numpy"),
         ({"operator": ex.Potential(lambda x: x[0] if x[0] > 0 else 0.0)}, ValueError, "jnp.where instead of if"),
         ({"operator": ex.Potential(lambda x: x[1])}, ValueError, r"reads what a point of shape \(1,\) has not"),
-        ({"operator": ex.Potential(lambda x: 1j * x[0])}, ValueError, "must return one real number"),
+        ({"operator": ex.Potential(lambda x: 1j * x[0])}, ValueError, "to one real number.*complex number.*Take .real"),
+        (
+            {"operator": ex.Potential(lambda x: x[:, 0] ** 2)},
+            ValueError,
+            r"must take one point x of shape \(1,\) to one real number.*IndexError.*batch of points: write it for",
+        ),
+        ({"operator": ex.Potential(lambda x: jnp.sum(x, axis=1))}, ValueError, r"a batch.*sums without axis=1"),
+        ({"operator": ex.Kernel(lambda x, y: (x @ y.T)[:, 0])}, ValueError, r"take 2 points of shape \(1,\)"),
+        ({"operator": ex.Potential(lambda x: {}["k"])}, ValueError, "it raised KeyError: 'k'"),
+        ({"operator": ex.Potential(lambda x: None)}, ValueError, "it returned NoneType"),
+        ({"operator": ex.Potential(lambda x: [x[0]])}, ValueError, "it returned list"),
+        ({"operator": ex.Potential(lambda x: "deep")}, ValueError, "to one real number.*str"),
+        ({"operator": Given(lambda x: x[:, 0, 0])}, ValueError, r"Given.apply must return K u.*it raised IndexError"),
+        ({"operator": Given(lambda x: 1j * x)}, ValueError, "Given.apply .* complex numbers.*complex: ClassVar"),
+        ({"operator": Given(lambda x: None), "solver": ex.SpIN()}, ValueError, "Given.apply .* returned NoneType"),
         ({"seed": 1.5}, ValueError, "seed must be a whole number"),
         ({"seed": 2**40}, ValueError, "seed must be"),
         ({"solver": optax.adam(1e-3)}, TypeError, "solver must be an eigenax solver"),
@@ -159,7 +176,7 @@ class Bare(ex.Source):
         ),
         ({"network": ex.MLP(3, 2, key=KEY)}, ValueError, r"must take one point of shape \(1,\)"),
         ({"network": lambda x: jnp.zeros(2)}, ValueError, "arrays to train"),
-        ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "cannot be called with 1 point"),
+        ({"operator": ex.Potential(lambda x, y: x[0])}, ValueError, "missing 1 required positional argument"),
         ({"source": ex.Arrays(np.arange(10.0).reshape(5, 2))}, ValueError, "Arrays names no edge"),
         ({"network": ex.MLP(1, 3, key=KEY)}, ValueError, r"network must return n = 2 values .* \(3,\)"),
     ],

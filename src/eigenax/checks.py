@@ -1,5 +1,6 @@
 """What a user hands over, looked at before anything is done with it: one sentence for whatever is wrong."""
 
+import contextlib
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -76,15 +77,25 @@ def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tu
     return tuple(vector.tolist())
 
 
-def traced(subject: str, how: str, function: Callable, *arguments: Float[Array, "..."]) -> Any:
-    """Shape and dtype of what a user's function returns, or one sentence where it does not work with JAX."""
+def traced(must: str, function: Callable, *arguments: Any) -> Any:
+    """Shape and dtype of what a user's function returns, or what it must do and why it does not, where it fails."""
     try:
         return jax.eval_shape(function, *arguments)
-    except TypeError as error:
-        raise ValueError(
-            f"{subject} cannot be called {how}; use jax.numpy instead of numpy or math, and jnp.where instead of if "
-            f"({str(error).splitlines()[0]})"
-        ) from error
+    except Exception as error:
+        said = " ".join(str(error).split("\n")[0].split()).rstrip(".")
+        hint = _hint(function, error, *arguments)
+        raise ValueError(f"{must}; as JAX calls it, it raised {type(error).__name__}: {said}. {hint}") from error
+
+
+def _hint(function: Callable, error: Exception, *arguments: Any) -> str:
+    """What to do about a function that cannot be traced."""
+    if isinstance(error, jax.errors.JAXTypeError):
+        return "Use jax.numpy instead of numpy or math, and jnp.where instead of if"
+    size = 7 + max(map(jnp.size, arguments), default=0)  # another number than that of coordinates
+    with contextlib.suppress(Exception):
+        if jax.eval_shape(function, *(jnp.stack([x] * size) for x in arguments)).shape[0] == size:
+            return "It takes a batch of points: write it for one, with x[0] for x[:, 0], and sums without axis=1"
+    return "Write it in jax.numpy"
 
 
 def check_reads(subject: str, what_is_there: str, function: Callable, *arguments: Float[Array, "..."]) -> None:
@@ -99,12 +110,22 @@ def check_reads(subject: str, what_is_there: str, function: Callable, *arguments
 
 def check_returns_number(name: str, function: Callable, *points: Float[Array, "..."]) -> None:
     """Refuse a user's function of points that returns anything but one number."""
-    returned = traced(f"{name}: the function", f"with {len(points)} point(s) as JAX calls it", function, *points)
+    shape = points[0].shape
+    takes = f"one point x of shape {shape}" if len(points) == 1 else f"{len(points)} points of shape {shape}"
+    must = f"{name}: the function must take {takes} to one real number, shape ()"
+    came, instead = _not_a_number(traced(must, function, *points))
+    if came:
+        raise ValueError(f"{must}; it returned {came}. {instead}")
+    check_reads(f"{name}: the function", f"a point of shape {shape} has", function, *points)
+
+
+def _not_a_number(returned: Any) -> tuple[str, str]:
+    """What was returned in place of a real number, if it was, and what to do about it."""
     shape = getattr(returned, "shape", None)
-    if shape != () or jnp.issubdtype(returned.dtype, jnp.complexfloating):
-        came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
-        raise ValueError(
-            f"{name}: the function must return one real number, shape (), for a point of shape {points[0].shape}; "
-            f"it returned {came}. Sum or index its result"
-        )
-    check_reads(f"{name}: the function", f"a point of shape {points[0].shape} has", function, *points)
+    if shape is None:
+        return type(returned).__name__, "Return what it computes, as one number"
+    if shape != ():
+        return f"shape {shape} of {returned.dtype}", "Sum or index its result"
+    if jnp.issubdtype(returned.dtype, jnp.complexfloating):
+        return f"a complex number, {returned.dtype}", "Take .real of it, or the operator is not symmetric"
+    return "", ""

@@ -17,7 +17,7 @@ from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
 from eigenax.modes import Which
-from eigenax.operators.base import Operator
+from eigenax.operators.base import Operator, check_applies
 from eigenax.sources.arrays import Arrays
 from eigenax.sources.base import Sampler, Source
 from eigenax.sources.clips import Clips
@@ -92,6 +92,7 @@ class Problem:
         drawn = _drawn(self.source)
         _check_distinct(drawn, self.n if n is None else n)
         self.operator.check(drawn)
+        check_applies(self.operator, _of_any_point, drawn)
 
     def fingerprint(self) -> list[float]:
         """A few numbers that another operator or network would change: ⟨u, K u⟩ of some functions.

@@ -81,10 +81,11 @@ def test_a_potential_of_ones_own(tmp_path, capsys, monkeypatch):
         ),
         ("def V(x):\n    return 1 / 0\n", "", "ZeroDivisionError: division by zero"),
         ("def V(x):\n    raise ValueError('too far out')\n", "", "too far out"),
-        ("def V(x):\n    return x\n", "", "must return one real number"),
+        ("def V(x):\n    return x\n", "", "must take one point x of shape (1,) to one real number"),
         ("def V(x):\n    return x[0] ** 2 if x[0] > 0 else 0.0\n", "", "jnp.where instead of if"),
         ("def V(x):\n    return x[0] ** 0.5\n", "", "must be finite"),
-        ("def V():\n    return 0.0\n", "", "cannot be called"),
+        ("def V():\n    return 0.0\n", "", "it raised TypeError: V() takes 0 positional"),
+        ("def V(x):\n    return x[:, 0]\n", "", "to one real number, shape (); as JAX calls it, it raised IndexError"),
     ],
 )
 def test_a_file_that_will_not_do_is_one_sentence(content, name, expected, tmp_path, capsys, monkeypatch, as_user):

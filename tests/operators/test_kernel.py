@@ -162,7 +162,7 @@ def test_symmetric_kernels_pass_their_check():
 
 
 def test_a_wrong_shape_is_named():
-    with pytest.raises(ValueError, match=r"point of shape \(2,\).*returned shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"2 points of shape \(2,\).*returned shape \(2,\)"):
         ex.Kernel(lambda x, y: x * y).check(SAMPLES)
 
 

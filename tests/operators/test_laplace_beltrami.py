@@ -227,7 +227,7 @@ def test_good_embeddings_pass_their_check(embedding):
         (lambda q: q[0], r"at least 2 real numbers.*returned shape \(\)"),
         (lambda q: (q[0], q[1], q[0]), "returned tuple.*jnp.stack"),
         (lambda q: jnp.exp(1j * q), "of complex64"),
-        (lambda q: jnp.stack([jnp.float32(np.sin(q[0])), q[1]]), "use jax.numpy"),
+        (lambda q: jnp.stack([jnp.float32(np.sin(q[0])), q[1]]), "Use jax.numpy"),
         (lambda q: q if q[0] > 0 else -q, "jnp.where"),
         (lambda q: jnp.stack([q[0], q[1], q[2]]), r"parameters of shape \(2,\) have not"),
         (lambda q: jnp.log(q - 1), r"returned \[.*nan.* at q = \[.*must be finite wherever"),

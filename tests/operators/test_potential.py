@@ -43,7 +43,7 @@ def test_passes_its_check_when_finite():
     ("function", "shape"), [(lambda x: x**2, r"\(3,\)"), (lambda x: jnp.sum(x, keepdims=True), r"\(1,\)")]
 )
 def test_a_wrong_shape_is_named(function, shape):
-    with pytest.raises(ValueError, match=rf"point of shape \(3,\).*returned shape {shape}"):
+    with pytest.raises(ValueError, match=rf"one point x of shape \(3,\).*returned shape {shape}"):
         ex.Potential(function).check(BATCH)
 
 

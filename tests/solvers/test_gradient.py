@@ -13,7 +13,6 @@ import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.core.rayleigh import quotient, residual_norms, second_moment
 from eigenax.driver.iterate import iterate
-from eigenax.operators.base import applied
 from eigenax.solvers.gradient import LEAST_PATIENCE
 from eigenax.solvers.schedules import following
 
@@ -65,7 +64,7 @@ class Stay(ex.GradientSolver):
 
     def update(self, operator, state, batch):
         u = jax.vmap(state.network)(batch.x)
-        ku = applied(operator, state.network, batch, u)
+        ku = operator.apply(state.network, batch, u)
         now = quotient(second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights))
         healthy = state.before < self.healthy_below
         look = Look(jnp.diag(now.matrix), residual_norms(u, ku, batch.weights, now), healthy)

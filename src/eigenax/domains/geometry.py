@@ -95,15 +95,16 @@ def check_embedding(name: str, embedding: Embedding, q: Float[Array, "b ..."]) -
 
 
 def _check_vector(name: str, embedding: Embedding, q: Float[Array, " d"]) -> None:
-    returned = traced(f"{name}: the embedding", f"as JAX calls it, with parameters of shape {q.shape}", embedding, q)
+    must = (
+        f"{name}: the embedding must take parameters of shape {q.shape} to one vector of at least {q.size} real "
+        "numbers, the coordinates of the point in space"
+    )
+    returned = traced(must, embedding, q)
     shape = getattr(returned, "shape", None)
     real = shape is not None and jnp.issubdtype(returned.dtype, jnp.floating)
     if shape is None or not real or len(shape) != 1 or shape[0] < q.size:
         came = type(returned).__name__ if shape is None else f"shape {shape} of {returned.dtype}"
-        raise ValueError(
-            f"{name}: the embedding must return one vector of at least {q.size} real numbers, the coordinates of the "
-            f"point in space, for parameters of shape {q.shape}; it returned {came}. Use jnp.stack([x, y, ...])"
-        )
+        raise ValueError(f"{must}; it returned {came}. Use jnp.stack([x, y, ...])")
     check_reads(f"{name}: the embedding", f"parameters of shape {q.shape} have", embedding, q)
 
 

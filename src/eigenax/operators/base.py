@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Inexact
 
+from eigenax.checks import traced
 from eigenax.core.batch import Batch, Function, Pairs, Points
 from eigenax.core.rayleigh import Moments, second_moment
 
@@ -74,7 +75,7 @@ class Operator(eqx.Module):
     def moments(self, function: Function, batch: Batch) -> Moments:
         """Σ, Π and E[w (K u)* (K u)ᵀ] of functions on the points of a batch."""
         u = jax.vmap(function)(batch.x)
-        ku = applied(self, function, batch, u)
+        ku = self.apply(function, batch, u)
         return Moments(*(second_moment(a, b, batch.weights) for a, b in ((u, u), (u, ku), (ku, ku))))
 
     def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
@@ -214,7 +215,7 @@ class LinearCombination(Operator):
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
         """The sum of the terms' factor times K u."""
-        first, *rest = (factor * applied(operator, function, batch, u) for factor, operator in self.terms())
+        first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in self.terms())
         return sum(rest, start=first)
 
     def moments(self, function: Function, batch: Batch) -> Moments:
@@ -251,10 +252,20 @@ class LinearCombination(Operator):
             operator.check(batch)
 
 
-def applied(operator: Operator, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
-    """K u, refused by name if it does not have the shape of u."""
-    ku = operator.apply(function, batch, u)
-    if jnp.shape(ku) != u.shape:
-        name, came = type(operator).__name__, jnp.shape(ku)
-        raise ValueError(f"{name}.apply must return K u with the shape of u, {u.shape}; it returned {came}")
-    return ku
+def check_applies(operator: Operator, functions: Function, batch: Batch) -> None:
+    """Refuse by name a term whose K u of some functions cannot be computed, or has another shape or kind than u."""
+    u = jax.eval_shape(jax.vmap(functions), batch.x)
+    for _, term in operator.terms():
+        name = type(term).__name__
+        if term.weak:
+            traced(f"{name}.moments must return the moments of functions on a batch", term.moments, functions, batch)
+            continue
+        must = f"{name}.apply must return K u with the shape of u, {u.shape}"
+        ku = traced(must, lambda term=term: term.apply(functions, batch, jax.vmap(functions)(batch.x)))
+        if getattr(ku, "shape", None) != u.shape:
+            raise ValueError(f"{must}; it returned {getattr(ku, 'shape', type(ku).__name__)}")
+        if jnp.issubdtype(ku.dtype, jnp.complexfloating) and not term.complex:
+            raise ValueError(
+                f"{must}; it returned complex numbers for real functions. Take their real part, or, where K is "
+                "Hermitian, declare it in the class, complex: ClassVar[bool] = True"
+            )

@@ -61,7 +61,7 @@ class Kernel(Operator):
     def check(self, batch: Batch) -> None:
         """K must give one finite number for two points, the same in either order."""
         check_returns_number("Kernel(function)", self.function, batch.x[0], batch.x[0])
-        check_gram(np.asarray(self.gram(batch.x[:64])))
+        check_gram(np.asarray(self.gram(batch.x[:64]), float))
 
 
 def check_gram(gram: Float[np.ndarray, "b b"]) -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import Quotient, quotient, second_moment
-from eigenax.operators.base import Operator, applied
+from eigenax.operators.base import Operator
 from eigenax.solvers.gradient import GradientSolver, with_pullback
 from eigenax.solvers.schedules import Schedule
 
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 def look(operator: Operator, state: State, batch: Batch, rate: Float[Array, ""]) -> Seen:
     """The functions on a batch, and the averages with the batch in them."""
     u, pullback = with_pullback(state.network, batch)
-    ku = applied(operator, state.network, batch, u)
+    ku = operator.apply(state.network, batch, u)
     sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), rate)
     pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, rate))
     return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), rate)

@@ -142,7 +142,9 @@ class GradientSolver(Solver):
             after, infos = _updates(self, problem.descending, problem.sampler, state, key, length)
             healthy = np.asarray(infos["healthy"])
             if not healthy.all():
-                return state, Info({}, trouble=f"diverged at step {begun + int(np.argmin(healthy))}: {self.trouble}")
+                where = begun + int(np.argmin(healthy))
+                nan = "" if where else "the operator or the network may have returned NaN or infinity, or "
+                return state, Info({}, trouble=f"diverged at step {where}: {nan}{self.trouble}")
             metrics = _averaged(infos, problem.sign)
             residuals = np.asarray(metrics.get("residuals", []))
             lowest = follow(np.asarray(after.lowest), residuals, begun + length)

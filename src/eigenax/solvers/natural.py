@@ -13,7 +13,7 @@ from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
-from eigenax.operators.base import Operator, applied
+from eigenax.operators.base import Operator
 from eigenax.solvers.gradient import GradientSolver
 
 QUICK, SLOW = 0.9, 0.98
@@ -97,7 +97,7 @@ class NaturalGradient(GradientSolver):
         """Find a direction and go along it as far as the network is linear."""
         parameters, weights = _Parameters(state.network), batch.weights
         u = jax.vmap(state.network)(batch.x)
-        ku = applied(operator, state.network, batch, u)
+        ku = operator.apply(state.network, batch, u)
         now = quotient(second_moment(u, u, weights), second_moment(u, ku, weights))
         v, r = residual(u, ku, now)
         seen, norms = jnp.diag(now.matrix), residual_norms(u, ku, weights, now)

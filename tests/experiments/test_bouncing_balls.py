@@ -18,7 +18,7 @@ def test_features_are_slower_than_linear_ones_tell_where_a_ball_is_and_are_shown
     result = json.loads((folder / "result.json").read_text())
 
     slowness = {name: np.array(values) for name, values in result["slowness"].items()}
-    classical = {f"{way} SFA{frames}" for way in ("linear", "quadratic") for frames in ("", ", two frames")}
+    classical = {f"{way}{frames}" for way in ("PCA", "linear SFA", "quadratic SFA") for frames in ("", ", two frames")}
     assert set(slowness) == {"learned"} | classical
     assert slowness["learned"].sum() < slowness["linear SFA"].sum()
     assert result["correlation"] < 0.2

@@ -50,13 +50,30 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert len(result["columns"]["held out"]) == 2
     assert result["changes"] == ["colours to grey"]
-    assert set(result["figures"]) == {"over-time", "extremes", "training"}
+    assert set(result["figures"]) == {"over-time", "extremes", "training", "slowness"}
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
     assert "held out" in capsys.readouterr().out
     modes = eigenax.load(tmp_path / "run")
     assert modes.shape == (2, 16, 24)
     frames = np.load(next((tmp_path / "run" / "frames" / "0").glob("*.npy")))
     np.testing.assert_allclose(modes(np.stack([frames[4], frames[5]])), features[5], rtol=1e-3, atol=1e-3)
+
+
+def test_a_classical_way_that_is_slower_on_held_out_time_is_offered(array, tmp_path, capsys):
+    assert slow(array, *SHORT, "--out", tmp_path / "run") == 0  # after 30 steps
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    ways = {name: sum(result["columns"][name]) for name in ("held out", "PCA", "linear SFA", "quadratic SFA")}
+    best = min(ways, key=ways.get)
+    assert best != "held out"
+    sums = f"its values sum to {ways[best]:.3g}, those learned to {ways['held out']:.3g}"
+    said = f"{best} is slower on held-out time: {sums}"
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert said in (tmp_path / "run" / "report.html").read_text()
+    file = tmp_path / "run" / f"{best.replace(' ', '-')}.safetensors"
+    features = np.load(file.with_suffix(".npy"))
+    np.testing.assert_allclose(delta_values([features[97:]]), result["columns"][best], rtol=1e-3)
+    assert slow("--model", file, array, "--quiet", "--out", tmp_path / "again") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "again" / "features.npy"), features, rtol=1e-4, atol=1e-4)
 
 
 def test_a_model_is_applied_to_another_file(array, tmp_path):

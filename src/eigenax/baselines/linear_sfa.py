@@ -1,46 +1,40 @@
 """Classical slow feature analysis: principal components, linear, and quadratic."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.evaluation.slowness import delta_values
+from eigenax.measurement import errors, moments
+from eigenax.modes import Modes
+from eigenax.networks.base import OnInputs
+from eigenax.networks.features import Products, Projection
+from eigenax.operators.slowness import Slowness
 from eigenax.progress import progress_track
+from eigenax.samples import FreshSamples
+from eigenax.sources.base import Source
 
-COMPONENTS, LOOKED_AT = 200, 10_000
-"""Principal components, and frames from all over a video that they are taken of."""
-EXPANDED = (20, 40)
+COMPONENTS, LOOKED_AT = (12, 25, 50, 100, 200), 10_000
+"""Principal components that linear slow feature analysis may combine, and frames from all over a video that they are
+taken of."""
+EXPANDED = (10, 20, 40)
 """How many of the slowest linear features quadratic slow feature analysis may multiply."""
+CHOOSING = 0.1
+"""The share of a video, at its end, that chooses among these when features are found on the rest."""
+SAMPLES = 4096
+"""Clips that saved features are measured on."""
 ROUNDS, GUARDS, PIECE = 8, 24, 8192
 VARIANCE = 1e-5
 """Directions with less than this share of the largest variance are left out: rounding decides how slow they are."""
 
-Expansion = Callable[[Float[Array, "time m"]], Float[Array, "time q"]]
-"""More numbers of each row."""
-
-
-class Projection(NamedTuple):
-    """(rows − mean) @ matrix."""
-
-    mean: Float[np.ndarray, " m"]
-    matrix: Float[np.ndarray, "m n"]
-
-    def __call__(
-        self, rows: Num[Array | np.ndarray, "time q"], expand: Expansion | None = None
-    ) -> Float[Array, "time n"]:
-        """Features of rows, of which `expand` may make more first."""
-        return _projected(*(jnp.asarray(part, jnp.float32) for part in (rows, *self)), expand)
-
-
-@jax.jit(static_argnums=3)
-def _projected(rows: Array, mean: Array, matrix: Array, expand: Expansion | None) -> Float[Array, "time n"]:
-    return jnp.matmul((rows if expand is None else expand(rows)) - mean, matrix, precision=HIGHEST)
+Function = Callable[[Any], Array]
+"""Of one row."""
 
 
 def principal_components(rows: Num[Array | np.ndarray, "time m"], keep: int) -> Projection:
@@ -73,94 +67,175 @@ def from_all_over(count: int) -> Int[np.ndarray, " few"]:
     return np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)
 
 
-def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int, expand: Expansion | None = None) -> Projection:
-    """Linear slow feature analysis of one series: the n slowest combinations, of variance one, the slowest first.
+class Moments(NamedTuple):
+    """Of rows: their mean and covariance, and E[Δx Δxᵀ] from one to the next."""
 
-    `expand` may make more of each row first; all of it is never held at once.
+    mean: Float[np.ndarray, " m"]
+    sigma: Float[np.ndarray, "m m"]
+    pi: Float[np.ndarray, "m m"]
+
+    def slowest(self, n: int, keep: int | None = None) -> Projection:
+        """The n slowest combinations of the first `keep` columns, of variance one, the slowest first; fewer, where
+        there are no more."""
+        variances, axes = np.linalg.eigh(self.sigma[:keep, :keep])
+        kept = variances > VARIANCE * variances[-1]
+        whitening = axes[:, kept] / np.sqrt(variances[kept])
+        slow = np.linalg.eigh(whitening.T @ self.pi[:keep, :keep] @ whitening)[1][:, :n]
+        return Projection(self.mean, np.eye(len(self.mean))[:, :keep] @ (whitening @ slow))
+
+    def one_by_one(self, n: int) -> Projection:
+        """The first n columns themselves, of variance one, the slowest first."""
+        variances, changes = np.diag(self.sigma)[:n], np.diag(self.pi)[:n]
+        kept = np.flatnonzero(variances > VARIANCE * variances.max())
+        order = kept[np.argsort(changes[kept] / variances[kept])]
+        return Projection(self.mean, np.eye(len(self.mean))[:, order] / np.sqrt(variances[order]))
+
+
+def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int) -> Projection:
+    """Linear slow feature analysis of one series: the n slowest combinations, of variance one, the slowest first.
 
     >>> t = np.arange(2000)
     >>> mixed = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
     >>> abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999
     True
     """
-    totals, steps = [np.zeros(())] * 3, len(rows) - 1
-    for start in range(0, steps, PIECE):
-        piece = rows[np.arange(start, start + min(PIECE, steps) + 1).clip(0, steps)]
-        sums = _sums(jnp.asarray(piece, jnp.float32), jnp.asarray(steps - start), expand)
+    return moments_of(rows, np.arange(len(rows)) == 0).slowest(n)
+
+
+def moments_of(
+    rows: Float[Array | np.ndarray, "time m"], begins: Bool[np.ndarray, " time"], expand: Function | None = None
+) -> Moments:
+    """Over all steps from a row to the next one of the same episode, by its row before. `begins` says which rows are
+    the first of one; `expand` may make more of each row, all of which is never held at once."""
+    totals, steps = [np.zeros(())] * 3, ~begins[1:]
+    size = min(PIECE, 1 << (len(steps) - 1).bit_length())  # of few sizes, each of which is compiled for
+    for start in range(0, len(steps), PIECE):
+        numbers = np.arange(start, start + size + 1)
+        counted = np.append(steps, np.zeros(PIECE, bool))[numbers[:-1]]
+        piece = jnp.asarray(rows[numbers.clip(0, len(rows) - 1)], jnp.float32)
+        sums = _sums(piece, jnp.asarray(counted), expand)
         totals = [total + np.asarray(part, np.float64) for total, part in zip(totals, sums, strict=True)]
-    mean, sigma, pi = (total / steps for total in totals)
-    variances, axes = scipy.linalg.eigh(sigma - np.outer(mean, mean))
-    kept = variances > VARIANCE * variances[-1]
-    whitening = axes[:, kept] / np.sqrt(variances[kept])
-    most = min(n, int(kept.sum())) - 1
-    slow = scipy.linalg.eigh(whitening.T @ pi @ whitening, subset_by_index=(0, most))[1]
-    return Projection(mean, whitening @ slow)
+    mean, sigma, pi = (total / steps.sum() for total in totals)
+    return Moments(mean, sigma - np.outer(mean, mean), pi)
 
 
-@jax.jit(static_argnums=2)
-def _sums(rows: Float[Array, "time m"], steps: Int[Array, ""], expand: Expansion | None) -> tuple[Array, Array, Array]:
-    """Σ x, Σ x xᵀ and Σ Δx Δxᵀ over at most so many steps from a row to the next."""
-    x = rows if expand is None else expand(rows)
-    counted = jnp.arange(len(x) - 1)[:, None] < steps
-    x, change = jnp.where(counted, x[:-1], 0), jnp.where(counted, jnp.diff(x, axis=0), 0)
+@eqx.filter_jit
+def _sums(
+    rows: Float[Array, "time m"], counted: Bool[Array, " steps"], expand: Function | None
+) -> tuple[Array, Array, Array]:
+    """Σ x, Σ x xᵀ and Σ Δx Δxᵀ over steps from a row to the next."""
+    x = rows if expand is None else jax.vmap(expand)(rows)
+    x, change = (jnp.where(counted[:, None], part, 0) for part in (x[:-1], jnp.diff(x, axis=0)))
     return x.sum(0), jnp.matmul(x.T, x, precision=HIGHEST), jnp.matmul(change.T, change, precision=HIGHEST)
 
 
-def quadratic(rows: Float[Array | np.ndarray, "time m"]) -> Float[Array, "time q"]:
-    """The rows themselves and all products of two of their entries.
+class Video(NamedTuple):
+    """Frames of a video, or several joined ones, as rows of pixels, and which of them begin an episode."""
 
-    >>> quadratic(np.array([[2.0, 3.0]]))
-    Array([[2., 3., 4., 6., 9.]], dtype=float32)
+    look: Callable[[Int[np.ndarray, " b"]], Float[Array | np.ndarray, "b m"]]
+    """Rows of these numbers, counted through all episodes."""
+    begins: Bool[np.ndarray, " time"]
+
+    @classmethod
+    def of(cls, series: Sequence[Num[np.ndarray, "_ ..."]], frames: int) -> "Video":
+        """Of episodes, `frames` successive rows as one point; mapped files stay on the disk."""
+        counts = [len(rows) - frames + 1 for rows in series]
+        firsts = np.cumsum([0, *counts])
+
+        def look(numbers: Int[np.ndarray, " b"]) -> Float[np.ndarray, "b m"]:
+            episodes = np.searchsorted(firsts, numbers, side="right") - 1
+            found = np.empty((len(numbers), frames * int(np.prod(series[0].shape[1:]))), np.float32)
+            for episode in np.unique(episodes):
+                here = episodes == episode
+                times = (numbers[here] - firsts[episode])[:, None] + np.arange(frames)
+                found[here] = series[episode][times].reshape(len(times), -1)
+            return found
+
+        return cls(look, np.isin(np.arange(firsts[-1]), firsts))
+
+
+class Classical(NamedTuple):
+    """Features that a classical way finds in one video, and how slow they are in another."""
+
+    components: Projection
+    after: Function
+    slowness: Float[np.ndarray, " n"]
+    """NaN for features that are more than can be told apart."""
+
+    def modes(self, name: str, source: Source, seed: int) -> Modes:
+        """The features as functions of the points of a source, on which they are measured."""
+        network, operator = OnInputs(self.components.of(source.shape), self.after), Slowness()
+        sigma, pi, _ = moments(network, operator, FreshSamples(source, seed, 2, SAMPLES))
+        values = np.diag(pi) / np.diag(sigma)
+        scatter, residuals = errors(network, values, operator, FreshSamples(source, seed, 3, SAMPLES))
+        unknown = np.full(len(values), np.nan)
+        return Modes(
+            network, np.eye(len(values)), values, scatter, unknown, residuals, source.shape, seed=seed, solver=name
+        )
+
+
+def classical_features(seen: Video, other: Video, n: int, progress: bool = False) -> dict[str, Classical]:
+    """The n features that principal components, linear and quadratic slow feature analysis find in one video, and
+    their slowness in another.
+
+    PCA: the first n principal components. Linear: the slowest combinations of more of them. Quadratic: those of the
+    products of the slowest linear features. Of how many, the last tenth of the video decides, when they are found in
+    the rest of it.
     """
-    first, second = np.triu_indices(rows.shape[1])
-    return jnp.concatenate([rows, rows[:, first] * rows[:, second]], 1)
+    components = principal_components(seen.look(from_all_over(len(seen.begins))), max(n, *COMPONENTS))
+    rows, other_rows = (
+        _by_pieces(_components_seen(video, components), len(video.begins), progress) for video in (seen, other)
+    )
+    part = len(rows) - int(CHOOSING * len(rows))
+    found_in = {stop: moments_of(rows[:stop], seen.begins[:stop]) for stop in (part, len(rows))}
 
+    def best(keeps: Sequence[int], found: Callable[[int, int], Function]) -> tuple[int, Function]:
+        """How many columns to keep, and what is found of them in all rows."""
+        scores = {}
+        for keep in sorted({min(max(n, keep), rows.shape[1]) for keep in keeps}):
+            values = _slowness(found(keep, part), rows[part:], seen.begins[part:], n)
+            scores[keep] = np.isnan(values).sum(), np.nansum(values)
+        keep = min(scores, key=lambda keep: scores[keep])
+        return keep, found(keep, len(rows))
 
-Pixels = Callable[[Int[np.ndarray, " b"]], Float[Array | np.ndarray, "b m"]]
-"""Frames of a video as rows of pixels, by their numbers."""
+    def products(keep: int, stop: int) -> Function:
+        expand = OnInputs(found_in[stop].slowest(keep, max(keep, kept)), Products())
+        return OnInputs(expand, moments_of(rows[:stop], seen.begins[:stop], expand).slowest(n))
 
-
-def classical_slowness(
-    seen: tuple[Pixels, int], other: tuple[Pixels, int], n: int, progress: bool = False
-) -> dict[str, Float[np.ndarray, " n"]]:
-    """Slowness, on another video, of n features that linear and quadratic slow feature analysis find in one.
-
-    Of each video its frames and how many there are. Linear: of the first `COMPONENTS` principal components, or of n if
-    that is more. Quadratic: of the products of the slowest linear features, as many as serve the last tenth of the
-    video best when found on the rest. NaN for features that are more than can be told apart.
-    """
-    look, count = seen
-    components = principal_components(look(from_all_over(count)), max(n, COMPONENTS))
-    rows, other_rows = (_by_pieces(_components_seen(see, components), total, progress) for see, total in (seen, other))
-    linear = slow_directions(rows, max(n, *EXPANDED))
-    rows, other_rows = of_rows(linear, rows), of_rows(linear, other_rows)
-    part, scores = len(rows) * 9 // 10, {}
-    for keep in {min(keep, rows.shape[1]) for keep in EXPANDED}:
-        tried = slow_directions(rows[:part, :keep], n, quadratic)
-        values = _padded(delta_values([of_rows(tried, rows[part:, :keep], quadratic)]), n)
-        scores[keep] = np.isnan(values).sum(), np.nansum(values)
-    keep = min(scores, key=lambda keep: scores[keep])
-    slow = slow_directions(rows[:, :keep], n, quadratic)
+    kept, linear = best(COMPONENTS, lambda keep, stop: found_in[stop].slowest(n, keep))
     found = {
-        "linear SFA": delta_values([other_rows[:, :n]]),
-        "quadratic SFA": delta_values([of_rows(slow, other_rows[:, :keep], quadratic)]),
+        "PCA": found_in[len(rows)].one_by_one(n),
+        "linear SFA": linear,
+        "quadratic SFA": best(EXPANDED, products)[1],
     }
-    return {name: _padded(values, n) for name, values in found.items()}
+    return {
+        name: Classical(components, function, _slowness(function, other_rows, other.begins, n))
+        for name, function in found.items()
+    }
 
 
-def _padded(values: Float[np.ndarray, " m"], n: int) -> Float[np.ndarray, " n"]:
+def _slowness(
+    function: Function, rows: Float[np.ndarray, "time m"], begins: Bool[np.ndarray, " time"], n: int
+) -> Float[np.ndarray, " n"]:
+    """Of n features, over the episodes that there are; NaN for those that there are not, and without any step."""
+    if begins[1:].all():
+        return np.full(n, np.nan)
+    values = delta_values(np.split(of_rows(function, rows), np.flatnonzero(begins[1:]) + 1))
     return np.pad(values, (0, n - len(values)), constant_values=np.nan)
 
 
-def _components_seen(look: Pixels, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
-    return lambda numbers: components(look(numbers))
+def _components_seen(video: Video, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
+    return lambda numbers: components(video.look(numbers))
 
 
-def of_rows(
-    found: Projection, rows: Num[np.ndarray, "time m"], expand: Expansion | None = None
-) -> Float[np.ndarray, "time n"]:
-    """Features of rows, or of what is made of them first, a few rows at a time."""
-    return _by_pieces(lambda numbers: found(rows[numbers], expand), len(rows))
+def of_rows(function: Function, rows: Num[np.ndarray, "time m"]) -> Float[np.ndarray, "time n"]:
+    """A function of rows, a few of them at a time."""
+    return _by_pieces(lambda numbers: _applied(function, rows[numbers]), len(rows))
+
+
+@eqx.filter_jit
+def _applied(function: Function, rows: Num[Array | np.ndarray, "b m"]) -> Float[Array, "b n"]:
+    return jax.vmap(function)(jnp.asarray(rows, jnp.float32))
 
 
 def _by_pieces(

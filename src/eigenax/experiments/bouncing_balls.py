@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
-    from eigenax.baselines.linear_sfa import Pixels
+    from eigenax.baselines.linear_sfa import Classical, Video
     from eigenax.datasets.bouncing_balls import Balls, Discs
     from eigenax.evaluation.balls import Meaning
     from eigenax.modes import Modes
@@ -24,6 +24,8 @@ LEAST_FRAMES = 1000
 
 DRAWS = 256
 """Batches on which features are ordered: pairs that are nearly as slow want many."""
+
+TWO = ", two frames"
 
 LOOKED_AT = 200_000
 """Frames that are enough to see what features tell of the balls."""
@@ -126,13 +128,17 @@ class BouncingBalls(SlowFeatures):
         from eigenax.io.metrics import read_metrics
         from eigenax.sources.clips import Clips
 
-        source = Clips(self.video.positions.astype(np.float32), self.length, frames=2, view=self.view)
+        def source(frames: int) -> Clips:
+            return Clips(self.video.positions.astype(np.float32), self.length, frames=frames, view=self.view)
+
         network = self.network((2, self.size, self.size))
-        modes = self.train(source, network, DRAWS * self.clips, folder, progress)
+        modes = self.train(source(2), network, DRAWS * self.clips, folder, progress)
         held_out = self.other_video.positions.astype(np.float32)
         features = features_of(modes, held_out, frames=2, view=self.view, progress=progress)[1:]
         slowness = delta_values([features])
-        others = self.classical(progress)
+        ways = self.classical(progress)
+        others = {name: way.slowness for name, way in ways.items()}
+        offer = self.offered(slowness, ways, lambda name: source(2 if name.endswith(TWO) else 1), folder)
         positions, velocities = (part[1 : LOOKED_AT + 1] for part in self.other_video)
         told = meaning(features[:LOOKED_AT], positions, velocities, self.reach)
         metrics = read_metrics(folder / "metrics.jsonl")
@@ -143,29 +149,33 @@ class BouncingBalls(SlowFeatures):
             "sum_over_linear": float(slowness.sum() / others["linear SFA"].sum()),
             "correlation": float(np.abs(np.corrcoef(features.T) - np.eye(self.n)).max()),
             "meaning": told._asdict(),
+            "notes": [offer.said] if offer else [],
         }
         return Outcome(modes, result, self._figures(modes, features, told, result["slowness"], metrics))
 
-    def classical(self, progress: bool) -> "dict[str, np.ndarray]":
-        """Held-out slowness of linear and quadratic slow feature analysis, of one frame and of two."""
-        from eigenax.baselines.linear_sfa import classical_slowness
+    def classical(self, progress: bool) -> "dict[str, Classical]":
+        """Classical features of one frame and of two, with their slowness on the other video."""
+        from eigenax.baselines.linear_sfa import classical_features
 
         found = {}
-        for frames, called in ((1, ""), (2, ", two frames")):
+        for frames, called in ((1, ""), (2, TWO)):
             seen, other = (self._pixels(video, frames) for video in (self.video, self.other_video))
-            for name, values in classical_slowness(seen, other, self.n, progress).items():
-                found[name + called] = values
+            for name, way in classical_features(seen, other, self.n, progress).items():
+                found[name + called] = way
         return found
 
-    def _pixels(self, video: "Balls", frames: int) -> "tuple[Pixels, int]":
-        """Rows of the pixels of so many successive frames, and how many rows there are."""
+    def _pixels(self, video: "Balls", frames: int) -> "Video":
+        """Rows of the pixels of so many successive frames, drawn as they are looked at."""
         import jax.numpy as jnp
         import numpy as np
 
+        from eigenax.baselines.linear_sfa import Video
         from eigenax.datasets.bouncing_balls import drawn
 
         positions, count = jnp.asarray(video.positions, jnp.float32), len(video.positions) - frames + 1
-        return lambda numbers: drawn(self.view, positions[numbers[:, None] + np.arange(frames)]), count
+        return Video(
+            lambda numbers: drawn(self.view, positions[numbers[:, None] + np.arange(frames)]), np.arange(count) == 0
+        )
 
     def _simulated(self, frames: int, seed: int) -> "Balls":
         from eigenax.datasets.bouncing_balls import bouncing_balls

@@ -1,14 +1,19 @@
 """Experiments that learn slow features of video with a convolution: their settings and their training."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from eigenax.errors import InputError
 from eigenax.experiments.base import Experiment
 from eigenax.experiments.published import check_averaging, spin
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from eigenax.baselines.linear_sfa import Classical
     from eigenax.modes import Modes
     from eigenax.networks.base import Network
     from eigenax.solvers.spin import SpIN
@@ -16,6 +21,17 @@ if TYPE_CHECKING:
 
 HELD_OUT_SEED = 1 << 16
 """Added to the seed for what nothing is trained on."""
+
+SLOWER = 0.98
+"""Classical features are offered when their values sum to less than this share of those that were learned."""
+
+
+class Offer(NamedTuple):
+    """Features that are better than those learned, where they are saved, and what is to be said of them."""
+
+    modes: "Modes"
+    file: Path
+    said: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +44,8 @@ class SlowFeatures(Experiment):
     values: ClassVar[str] = "Slowness"
     reading: ClassVar[str] = (
         "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on clips of "
-        "the video that was trained on, with its standard error; held out is on video that nothing was trained on."
+        "the video that was trained on, with its standard error; held out is on video that nothing was trained on, and "
+        "so are the classical ways, which learn from the same video."
     )
 
     n: int = 12
@@ -159,3 +176,20 @@ class SlowFeatures(Experiment):
         except ValueError as error:  # what only the solver could see, such as too few different frames
             raise InputError(str(error)) from error
         return modes[1 : self.n + 1]
+
+    def offered(
+        self, own: "np.ndarray", ways: "dict[str, Classical]", source: "Callable[[str], Clips]", folder: Path
+    ) -> "Offer | None":
+        """The best of the classical ways, saved in the folder, if it is slower on held-out time than our features."""
+        sums = {name: total for name, way in ways.items() if math.isfinite(total := float(way.slowness.sum()))}
+        best = min(sums, key=lambda name: sums[name], default="")
+        if not best or own.sum() * SLOWER <= sums[best]:
+            return None
+        modes, file = ways[best].modes(best, source(best), self.seed), folder / f"{best.replace(' ', '-')}.safetensors"
+        modes.save(file)
+        return Offer(
+            modes,
+            file,
+            f"{best} is slower on held-out time: its values sum to {sums[best]:.3g}, those learned to {own.sum():.3g}. "
+            f"It is saved too: eigenax.load('{file}')",
+        )

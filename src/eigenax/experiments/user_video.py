@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from eigenax.datasets.video import Recording
     from eigenax.modes import Modes
+    from eigenax.sources.clips import Clips
 
 FEATURES, FRAMES = "features.npy", "frames"
 DRAWS = 4096
@@ -42,8 +43,9 @@ class UserVideo(SlowFeatures):
     positional: ClassVar[tuple[str, ...]] = ("files",)
     reading: ClassVar[str] = (
         "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on what was "
-        "trained on, with its standard error; held out is on the end of each file, which nothing was trained on; these "
-        "files are those that a model was applied to."
+        "trained on, with its standard error; held out is on the end of each file, which nothing was trained on. PCA, "
+        "linear and quadratic SFA learn from the same beginning, and are on the same end. These files are those that a "
+        "model was applied to."
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "quick": {},
@@ -53,7 +55,8 @@ class UserVideo(SlowFeatures):
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILES")] = ()
     """Videos, arrays or folders of images."""
     model: str = ""
-    """Folder of an earlier run, whose features are wanted of these files; its settings come with it."""
+    """Folder of an earlier run, or one of the models in it, whose features are wanted of these files; its settings come
+    with it."""
     steps: int = 2000
     """Training steps."""
     clips: int = 24
@@ -82,10 +85,11 @@ class UserVideo(SlowFeatures):
         from eigenax.experiments.folder import read_experiment
         from eigenax.modes import FILE
 
+        model, file = (model.parent, model.name) if model.is_file() else (model, FILE)
         trained = read_experiment(model)
         if not isinstance(trained, type(self)):
             raise InputError(f"{model} holds a run of {trained.name}, not of `eigenax slow`")
-        if not (model / FILE).exists():
+        if not (model / file).exists():
             raise InputError(f"the run in {model} is unfinished; `eigenax resume {model}` first")
         for field in dataclasses.fields(self):
             wanted, there = getattr(self, field.name), getattr(trained, field.name)
@@ -129,9 +133,10 @@ class UserVideo(SlowFeatures):
         return found
 
     def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
+        from eigenax.baselines.linear_sfa import Video, classical_features
         from eigenax.evaluation.slowness import delta_values
         from eigenax.io.metrics import read_metrics
-        from eigenax.report.slow_features import draw_training
+        from eigenax.report.slow_features import draw_slowness, draw_training
 
         series = [recording.rows for recording in recordings]
         frames = frames_of(series[0])
@@ -143,28 +148,50 @@ class UserVideo(SlowFeatures):
                     f"{self.length + frames - 1}: give a longer one, or a smaller --length or --held-out"
                 )
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
-        result: dict[str, Any] = {}
+        source, result, figures = self._source(seen, frames), {}, {}
         if frames == 1:
             self._check_no_training_asked()
             try:
-                modes = self._untrained(seen, folder, progress)
+                modes = self._untrained(source, folder, progress)
             except SingularMomentsError as error:
                 raise InputError(f"--n {self.n} is too many: {error}") from error
             except ValueError as error:  # nothing changes in the part to learn from
                 raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
             result |= {"steps": 0, "stopped": modes.stop_reason}
         else:
-            modes = self._learned(seen, folder, progress)
-            result["training_seconds"] = read_metrics(folder / "metrics.jsonl")[-1]["seconds"]
-        features = self._written(modes, series, folder, progress)
+            modes = self._learned(source, seen, folder, progress)
+            metrics = read_metrics(folder / "metrics.jsonl")
+            result["training_seconds"] = metrics[-1]["seconds"]
+            figures["training"] = draw_training(metrics, self.n)
+        features = self._written(modes, series, folder / FEATURES, progress)
         held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
             slowness = delta_values([one for one in held_out if len(one)])
-            result |= {"columns": {"held out": slowness}, "notes": _notes(held_out, modes.eigenvalues, frames)}
+            other = [rows[end:] for rows, end in zip(series, ends, strict=True) if len(rows) - end >= frames]
+            ways = classical_features(Video.of(seen, frames), Video.of(other, frames), self.n, progress)
+            others = {name: way.slowness for name, way in ways.items()}
+            figures["slowness"] = draw_slowness({"learned": slowness, **others})
+            notes = _notes(held_out, modes.eigenvalues, frames)
+            offer = self.offered(slowness, ways, lambda _: source, folder)
+            if offer is not None:
+                self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
+                notes.append(
+                    f"{offer.said}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
+                    f"`eigenax slow --model {offer.file} FILES` takes them of others"
+                )
+            result |= {"columns": {"held out": slowness, **others}, "notes": notes}
         outcome = self._outcome(modes, recordings, features, result, ends)
-        if frames == 2:
-            outcome.figures["training"] = draw_training(read_metrics(folder / "metrics.jsonl"), self.n)
-        return outcome
+        return outcome._replace(figures=outcome.figures | figures)
+
+    def _source(self, seen: "list[np.ndarray]", frames: int) -> "Clips":
+        """Clips of what is learned from."""
+        import numpy as np
+
+        from eigenax.sources.clips import Clips
+
+        small = frames == 1 or sum(rows.nbytes for rows in seen) < HELD
+        rows = [np.array(rows) if small else rows for rows in seen]
+        return Clips(rows, 2 if frames == 1 else self.length, frames=frames)
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of a training that does not take place."""
@@ -177,29 +204,23 @@ class UserVideo(SlowFeatures):
                 "leave that out"
             )
 
-    def _untrained(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
+    def _untrained(self, source: "Clips", folder: Path, progress: bool) -> "Modes":
         """The slowest combinations of random waves of rows of numbers, without the constant."""
-        import numpy as np
-
         import eigenax
 
-        source = eigenax.Clips([np.array(rows) for rows in seen], length=2)
         modes = eigenax.solve(
             eigenax.Slowness(), source, self.n + 1, seed=self.seed, checkpoint_dir=folder, progress=progress
         )
         return modes[1:]
 
-    def _learned(self, seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
+    def _learned(self, source: "Clips", seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
         """Train a convolution on pairs of frames."""
         import numpy as np
 
         from eigenax.samples import BATCHES
-        from eigenax.sources.clips import Clips
 
         pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen]).astype(np.float64)
         network = self.network((2, *seen[0].shape[1:]), float(pixels.mean()), float(pixels.std()) or 1.0)
-        small = sum(rows.nbytes for rows in seen) < HELD
-        source = Clips([np.array(rows) if small else rows for rows in seen], self.length, frames=2)
         return self.train(source, network, max(BATCHES, min(DRAWS, sum(map(len, seen)))), folder, progress)
 
     def _applied(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
@@ -211,12 +232,12 @@ class UserVideo(SlowFeatures):
         shape = (frames, *rows.shape[1:]) if frames == 2 else rows.shape[1:]
         if shape != modes.shape:
             raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
-        features = self._written(modes, [recording.rows for recording in recordings], folder, progress)
+        features = self._written(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
         result = {"steps": 0, "columns": {"these files": delta_values([one[frames - 1 :] for one in features])}}
         return self._outcome(modes, recordings, features, result, [len(one) for one in features])
 
-    def _written(self, modes: "Modes", series: "list[np.ndarray]", folder: Path, progress: bool) -> "list[np.ndarray]":
-        """The features of every file, also as one array in the folder."""
+    def _written(self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool) -> "list[np.ndarray]":
+        """The features of every file, also as one array in a file."""
         import io
 
         import numpy as np
@@ -228,7 +249,7 @@ class UserVideo(SlowFeatures):
         features = [features_of(modes, rows, frames=frames, progress=progress) for rows in series]
         content = io.BytesIO()
         np.save(content, np.concatenate(features))
-        write_atomically(folder / FEATURES, content.getvalue())
+        write_atomically(path, content.getvalue())
         return features
 
     def _outcome(

@@ -31,6 +31,8 @@ HOMES = {
     "Offset": "eigenax.networks.boundary",
     "OnDisk": "eigenax.sources.rows",
     "OnInputs": "eigenax.networks.base",
+    "Products": "eigenax.networks.features",
+    "Projection": "eigenax.networks.features",
     "Radial": "eigenax.sources.densities",
     "ScaledInputs": "eigenax.networks.features",
     "ScaledPixels": "eigenax.networks.features",

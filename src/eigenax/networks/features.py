@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from eigenax.core.rayleigh import HIGHEST
 
 
 class ScaledInputs(eqx.Module):
@@ -118,3 +121,32 @@ class CuspInputs(eqx.Module):
         r = jnp.sqrt(squared)
         directions = [y / jnp.sqrt(scale**2 + squared) for scale in self.scales]
         return jnp.concatenate([*directions, y / self.length, jnp.stack([r / self.length, jnp.log1p(r)])])
+
+
+class Projection(eqx.Module):
+    """(x − mean) · matrix, summed over all axes of a point."""
+
+    mean: Float[np.ndarray, "*point"]
+    matrix: Float[np.ndarray, "*point n"]
+
+    def __call__(self, x: Num[Array | np.ndarray, "..."]) -> Float[Array, "... n"]:
+        """Features of points (…, *point)."""
+        mean, matrix = (jnp.asarray(part, jnp.float32) for part in (self.mean, self.matrix))
+        return jnp.tensordot(x - mean, matrix, mean.ndim, precision=HIGHEST)
+
+    def of(self, shape: tuple[int, ...]) -> "Projection":
+        """The same of points of a shape, instead of rows of as many numbers."""
+        return Projection(self.mean.reshape(shape), self.matrix.reshape(*shape, -1))
+
+
+class Products(eqx.Module):
+    """The numbers of a row and all products of two of them.
+
+    >>> Products()(jnp.array([2.0, 3.0]))
+    Array([2., 3., 4., 6., 9.], dtype=float32)
+    """
+
+    def __call__(self, x: Float[Array, " m"]) -> Float[Array, " q"]:
+        """Of one row."""
+        first, second = np.triu_indices(len(x))
+        return jnp.concatenate([x, x[first] * x[second]])

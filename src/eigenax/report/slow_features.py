@@ -14,7 +14,7 @@ from eigenax.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_figu
 
 COLUMNS = 6
 ACCENT = "#2a9d4a"
-OTHERS = ("#8a929c", "#b65f3a", "#5c7fa8", "#8b6fb0", "#c9a227")
+OTHERS = ("#8a929c", "#b65f3a", "#5c7fa8", "#8b6fb0", "#c9a227", "#3f9c9c")
 
 
 def draw_heat_maps(
@@ -79,7 +79,7 @@ def draw_slowness(slowness: dict[str, Float[np.ndarray, " n"]]) -> tuple[Figure,
         n = len(slowness[learned])
         axis.set(xlabel="feature", ylabel="Δ, held out", yscale="log", xticks=range(1, n + 1), xlim=(0.7, n + 0.3))
         axis.legend(frameon=False, fontsize=8, ncols=2)
-    sums = ", ".join(f"{name} {values.sum():.3g}" for name, values in slowness.items())
+    sums = ", ".join(f"{name} {values.sum():.3g}" for name, values in slowness.items() if np.isfinite(values).all())
     return figure, f"Slowness of each feature on held-out video, lower is slower. Sums: {sums}."
 
 

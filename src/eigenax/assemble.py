@@ -9,7 +9,8 @@ from typing import Any
 from eigenax.driver.iterate import iterate
 from eigenax.driver.programs import make_room_for_programs
 from eigenax.driver.snapshot import Callback
-from eigenax.driver.stopping import tell_of_missed
+from eigenax.driver.stopping import doubted, tell_of_missed
+from eigenax.galerkin.cause import with_likely_cause
 from eigenax.modes import Modes, Which
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
@@ -64,6 +65,7 @@ def solve(
         ) from error
     modes = chosen.modes(problem, last.state) if modes is None else modes
     modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
+    modes = with_likely_cause(problem, modes, doubted(modes, tol), chosen.advice(problem, modes))
     if modes.note:
         warnings.warn(modes.note, RuntimeWarning, stacklevel=2)
     if tol is not None:

@@ -166,8 +166,8 @@ class Modes(eqx.Module):
             head = f"{head}  residual"
         rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
         if self.unconverged.any():
-            advice = (self.stop_reason or StopReason.LARGEST_BASIS).advice
-            notes = [f"* not converged, as its residual or its basis error tells; take {advice}"]
+            advice = "" if self.note else f"; take {(self.stop_reason or StopReason.LARGEST_BASIS).advice}"
+            notes = [f"* not converged, as its residual or its basis error tells{advice}"]
         return "\n".join([head, *rows, *notes, *[self.note] * bool(self.note)])
 
     @property

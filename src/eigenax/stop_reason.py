@@ -25,6 +25,7 @@ class StopReason(enum.StrEnum):
 
 
 ADVICE = {
+    StopReason.LARGEST_BASIS: "a larger basis, or another solver",
     StopReason.MAX_STEPS: "more steps",
     StopReason.HELD_OUT: "more data",
     StopReason.SPANNED: "more data",

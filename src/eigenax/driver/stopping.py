@@ -43,6 +43,11 @@ def within(modes: Modes, tol: float) -> Bool[np.ndarray, " n"]:
     return relative_errors(modes) <= tol
 
 
+def doubted(modes: Modes, tol: float | None) -> Bool[np.ndarray, " n"]:
+    """Which ones are marked as not converged, or missed the tol if there is one."""
+    return modes.unconverged if tol is None else modes.unconverged | ~within(modes, tol)
+
+
 def relative_errors(modes: Modes) -> Float[np.ndarray, " n"]:
     """Error over scale; infinite where one of the two errors is not known, since nothing then says how small it is."""
     errors = np.hypot(modes.sampling_errors, modes.basis_errors)
@@ -70,10 +75,11 @@ def tell_of_missed(modes: Modes, tol: float) -> None:
     numbers = ", ".join(str(k + 1) for k in np.flatnonzero(missed)[:8]) + ("" if missed.sum() <= 8 else ", …")
     worst = float(relative_errors(modes).max())
     known = f"known to {worst:.2g} only" if worst < 1 else "not known to a single digit"
-    try_this = (modes.stop_reason or StopReason.TOL).advice
+    # The note has been told already.
+    try_this = "" if modes.note else f". Take {(modes.stop_reason or StopReason.TOL).advice}"
     which = f"mode {numbers} of {modes.n} is" if missed.sum() == 1 else f"modes {numbers} of {modes.n} are"
     warnings.warn(
-        f"tol = {tol:g} was not reached ({modes.stop_reason}): {which} {known}. Take {try_this}",
+        f"tol = {tol:g} was not reached ({modes.stop_reason}): {which} {known}{try_this}",
         RuntimeWarning,
         stacklevel=3,
     )

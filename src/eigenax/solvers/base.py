@@ -79,6 +79,10 @@ class Solver(SolverChoice):
     def total(self, problem: Problem, state: Any) -> int:
         """The number of steps at which the run ends at the latest."""
 
+    def advice(self, problem: Problem, modes: Modes) -> str:
+        """What to do about errors that are large, in a sentence, if it knows better than why it ended tells."""
+        return ""
+
     def saved(self, state: Any) -> Saved:
         """What a checkpoint must hold of a state."""
         return Saved(state)

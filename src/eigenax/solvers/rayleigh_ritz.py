@@ -23,6 +23,9 @@ from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Saved, Solver
 from eigenax.stop_reason import StopReason
 
+FEW_DIMS = 3
+"""Dimensions in which more functions soon gain digits."""
+
 
 class RitzState(NamedTuple):
     """Which bases were tried, and what came of them."""
@@ -134,6 +137,19 @@ class RayleighRitz(Solver):
         """Those of the best basis."""
         assert state.best is not None, "at least one basis is tried"
         return state.form.modes(state.best)
+
+    def advice(self, problem: Problem, modes: Modes) -> str:
+        """More functions, or, of a function of many coordinates, training."""
+        if not problem.operator.differential:
+            return ""
+        count, dims = len(modes.coefficients), problem.source.shape[0]
+        more = f"RayleighRitz(max_basis={2 * count})"
+        if dims <= FEW_DIMS:
+            return f"{count} functions are too few for these states: take more, {more}"
+        return (
+            f"{dims} dimensions are many for {count} functions that nothing trains: take NaturalGradient() or SpIN(), "
+            f"which train, or {more}"
+        )
 
     def total(self, problem: Problem, state: RitzState) -> int:
         """As many bases as there are, or as were asked for."""

@@ -11,6 +11,7 @@ import optax
 import pytest
 
 import eigenax as ex
+from eigenax.evaluation.box import box_energies
 
 
 def oscillator():
@@ -209,6 +210,7 @@ def test_more_functions_than_points_are_refused():
         ("zero", r"does not vanish at the faces of axis 0 .* 'zero'.*Take Bounded\(Walls\(box\), network\)"),
         ("free", r"has a slope at the faces of axis 0 .* 'free'.*Take OnInputs\(Edges\(box\), network\)"),
         ("periodic", r"is not periodic at the faces of axis 0 .* 'periodic'.*Take OnInputs\(Edges\(box\)"),
+        ([("free", "zero")], "does not vanish at the upper face of axis 0 .* 'zero'"),
     ],
 )
 def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_does(kind, message):
@@ -218,11 +220,27 @@ def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_do
         ex.solve(oscillator(), box, network=ex.MLP(1, 2, key=jax.random.key(0)), **options)
     edges = ex.Edges(box)
     network = ex.OnInputs(edges, ex.MLP(edges.size, 2, key=jax.random.key(0)))
-    network = ex.Bounded(ex.Walls(box), network) if kind == "zero" else network
+    network = ex.Bounded(ex.Walls(box), network) if "zero" in box.faces[0] else network
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ex.solve(oscillator(), box, network=network, **options)
     assert not caught
+
+
+@pytest.mark.parametrize("boundary", [[("zero", "free")], [("free", "zero"), "periodic"]])
+def test_functions_obey_each_face_of_a_box(boundary):
+    """(k − ½)²π² along an axis that is zero at one end and free at the other."""
+    lengths = (1.0, 2.0)[: len(boundary)]
+    solver, exact = ex.RayleighRitz(n_basis=128), box_energies(4, lengths, boundary)
+    box = ex.Box(0, lengths, boundary=boundary)
+    modes = ex.solve(-ex.Laplacian(), box, n=4, solver=solver, max_steps=1, progress=False)
+    np.testing.assert_allclose(modes.eigenvalues, exact, rtol=1e-5)
+    assert (np.abs(modes.eigenvalues - exact) < 3 * modes.standard_errors).all()
+    if len(boundary) == 1:
+        x = np.linspace(0, 1, 50)
+        np.testing.assert_allclose(np.abs(modes(x[:, None])[:, 0]), np.sqrt(2) * np.sin(np.pi * x / 2), atol=1e-3)
+        trained = ex.solve(-ex.Laplacian(), box, n=2, solver=ex.NaturalGradient(), max_steps=50, progress=False)
+        np.testing.assert_allclose(trained.eigenvalues, exact[:2], rtol=1e-3)
 
 
 TRAINED = {"precision": "float64", "samples": 2**13}

@@ -228,11 +228,15 @@ def check_network(problem: Problem) -> None:
 
 def _check_faces(domain: Domain, source: Source, network: Any) -> None:
     inside, looks, box = source.sample(jax.random.key(0), 64).x, _values_and_slopes(network), domain.box
-    for axis, kind in enumerate(domain.faces):
-        if _disobeys(looks, inside, axis, kind, box.low[axis], box.high[axis]):
-            what, instead = OBEYING[kind]
+    for axis, pair in enumerate(domain.faces):
+        for kind in dict.fromkeys(pair):
+            at = {"lower": box.low[axis], "upper": box.high[axis]}
+            at = {name: face for (name, face), does in zip(at.items(), pair, strict=True) if does == kind}
+            if not _disobeys(looks, inside, axis, kind, list(at.values())):
+                continue
+            (what, instead), where = OBEYING[kind], "faces" if len(at) == 2 else f"{next(iter(at))} face"
             warnings.warn(
-                f"the network {what} at the faces of axis {axis} of the box, whose boundary is {kind!r}, and the "
+                f"the network {what} at the {where} of axis {axis} of the box, whose boundary is {kind!r}, and the "
                 f"operator is symmetric only for functions that obey it; eigenvalues may mean nothing. Take {instead}",
                 RuntimeWarning,
                 stacklevel=6,
@@ -252,13 +256,13 @@ def _values_and_slopes(network: Any) -> tuple[Look, Look]:
     return values, slopes
 
 
-def _disobeys(looks: tuple[Look, Look], inside: Array, axis: int, kind: str, low: float, high: float) -> bool:
+def _disobeys(looks: tuple[Look, Look], inside: Array, axis: int, kind: str, faces: list[float]) -> bool:
+    """Whether values, or slopes, are others than they may be on some of the faces of an axis."""
     values_at, slopes_at = looks
-    at_low, at_high = (inside.at[:, axis].set(face) for face in (low, high))
     for at in {"zero": [values_at], "free": [slopes_at], "periodic": [values_at, slopes_at]}[kind]:
-        low_values, high_values, values = (at(x, axis) for x in (at_low, at_high, inside))
-        wrong = [low_values - high_values] if kind == "periodic" else [low_values, high_values]
-        usual = [values, low_values, high_values] if kind == "periodic" else [values]
+        on_faces, values = [at(inside.at[:, axis].set(face), axis) for face in faces], at(inside, axis)
+        wrong = [on_faces[0] - on_faces[1]] if kind == "periodic" else on_faces
+        usual = [values, *on_faces] if kind == "periodic" else [values]
         largest, expected = (jnp.abs(jnp.concatenate(parts)).max(0) for parts in (wrong, usual))
         if bool((largest > 1e-2 * expected).any()):
             return True

@@ -73,9 +73,10 @@ def test_a_matrix_is_no_bound():
         ("periodic", ("periodic",) * 3),
         (("zero", "free", "periodic"), ("zero", "free", "periodic")),
         (["periodic", "periodic", "zero"], ("periodic", "periodic", "zero")),
+        ([("zero", "free"), "periodic", ("free", "free")], (("zero", "free"), "periodic", "free")),
     ],
 )
-def test_a_boundary_is_one_word_or_one_for_each_axis(boundary, each):
+def test_a_boundary_is_one_word_or_one_or_two_for_each_axis(boundary, each):
     assert ex.Box(0.0, 1.0, dims=3, boundary=boundary).boundary == each
     assert ex.Box([0.0, 1.0, 2.0], 3.0, boundary=boundary).boundary == each
 
@@ -98,6 +99,15 @@ def test_words_must_be_as_many_as_axes(boundary):
         ex.Box(0.0, 1.0, dims=2, boundary=boundary)
 
 
+@pytest.mark.usefixtures("as_user")
+@pytest.mark.parametrize("pair", [("zero", "periodic"), ("free",), ("free", "free", "zero"), ()])
+def test_faces_of_an_axis_are_two_and_both_periodic_or_none(pair):
+    with pytest.raises(ValueError, match="two for its lower and its upper face, both of them 'periodic' or none; got "):
+        ex.Box(0.0, 1.0, dims=2, boundary=("zero", pair))
+    with pytest.raises(ValueError, match=r"one for each of 1 axes; got 2. A pair in the place of a word"):
+        ex.Box(0.0, 1.0, boundary=("zero", "free"))
+
+
 def test_places_go_from_the_low_corner_to_the_high_one():
     box = ex.Box([-1.0, 2.0], [3.0, 2.5])
     assert box.numbers == 2
@@ -109,5 +119,5 @@ def test_a_box_is_flat_and_its_faces_are_its_boundary():
     box = ex.Box(0.0, 1.0, dims=2, boundary=("free", "periodic"))
     assert box.box is box
     assert box.embedding is None
-    assert box.faces == ("free", "periodic")
+    assert box.faces == (("free", "free"), ("periodic", "periodic"))
     np.testing.assert_array_equal(box.weigh(jnp.zeros((3, 2))), np.ones(3))

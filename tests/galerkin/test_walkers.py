@@ -97,6 +97,15 @@ def test_walkers_turn_back_at_a_free_edge():
     np.testing.assert_allclose(counts / WALKERS, probability[:396].reshape(6, -1).sum(1), atol=0.06)
 
 
+@pytest.mark.parametrize(("low", "pair"), [(0.0, ("free", "zero")), (-6.0, ("zero", "free"))])
+def test_walkers_turn_back_at_one_free_face_of_an_axis(low, pair):
+    """Half of an oscillator's ground state, a Gaussian."""
+    half = -ex.Laplacian() + ex.Potential(lambda x: x[0] ** 2)
+    points = walk(half, ex.Box(low, low + 6, boundary=[pair]), jax.random.key(0), WALKERS).points
+    assert np.abs(points).mean() == pytest.approx(np.sqrt(2 / np.pi), rel=TOLERANCE)
+    assert np.abs(points).std() == pytest.approx(np.sqrt(1 - 2 / np.pi), rel=TOLERANCE)
+
+
 def test_walkers_stay_everywhere_where_the_potential_is_constant():
     box = CASES["constant"][1]
     unit = (walked("constant").points - box.low) / (2 * box.half_width)

@@ -19,8 +19,8 @@ class Domain(eqx.Module):
     """That parameters come from."""
     embedding: eqx.AbstractVar[Embedding | None]
     """From parameters to points in space, where the domain is curved."""
-    faces: eqx.AbstractVar[tuple[str, ...]]
-    """What functions do at the faces of each axis; empty where the domain has none."""
+    faces: eqx.AbstractVar[tuple[tuple[str, str], ...]]
+    """What functions do at the lower and at the upper face of each axis; empty where the domain has none."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """A box, and what functions do at its faces."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,7 +11,9 @@ from jaxtyping import Array, Float
 from eigenax.checks import as_vector
 from eigenax.domains.base import Domain
 
-Boundary = Literal["zero", "free", "periodic"]
+Word = Literal["zero", "free", "periodic"]
+Boundary = Word | tuple[Word, Word]
+"""At both faces of an axis, or at the lower one and at the upper one."""
 
 
 class Box(Domain):
@@ -19,8 +21,8 @@ class Box(Domain):
 
     Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
     what functions do at the faces of the box under a differential operator: be "zero", be "free", which is to have no
-    slope there, or be "periodic". Functions learned on a box are
-    orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
+    slope there, or be "periodic"; a pair of words is for the lower and the upper face of an axis. Functions learned on
+    a box are orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
     >>> Box(-50.0, 50.0, dims=2).shape
     (2,)
@@ -28,6 +30,8 @@ class Box(Domain):
     6.0
     >>> Box(0, 1, dims=2, boundary=("zero", "periodic")).boundary
     ('zero', 'periodic')
+    >>> Box(0, 1, boundary=[("zero", "free")]).faces
+    (('zero', 'free'),)
     """
 
     low: tuple[float, ...] = eqx.field(static=True)
@@ -39,7 +43,7 @@ class Box(Domain):
         low: float | Sequence[float],
         high: float | Sequence[float],
         dims: int | None = None,
-        boundary: Boundary | Sequence[Boundary] = "zero",
+        boundary: Word | Sequence[Boundary] = "zero",
     ):
         if dims is not None and dims < 1:
             raise ValueError(f"dims must be at least 1; got {dims}")
@@ -66,9 +70,9 @@ class Box(Domain):
         """None: a box is flat."""
 
     @property
-    def faces(self) -> tuple[Boundary, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Its boundary."""
-        return self.boundary
+    def faces(self) -> tuple[tuple[Word, Word], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Its boundary, at the lower and at the upper face of each axis."""
+        return tuple((each, each) if isinstance(each, str) else each for each in self.boundary)
 
     @property
     def centre(self) -> Float[np.ndarray, " d"]:
@@ -104,11 +108,25 @@ class Box(Domain):
         return jnp.ones(len(x), x.dtype)
 
 
-def _per_axis(boundary: Boundary | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:
-    words = (boundary,) * dims if isinstance(boundary, str) else tuple(boundary)
-    if len(words) != dims:
-        raise ValueError(f"boundary must be one word, or one for each of {dims} axes; got {len(words)}")
-    for word in words:
-        if word not in get_args(Boundary):
+def _per_axis(boundary: Word | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:
+    each = (boundary,) * dims if isinstance(boundary, str) else tuple(boundary)
+    if len(each) != dims:
+        raise ValueError(
+            f"boundary must be one word, or one for each of {dims} axes; got {len(each)}. A pair "
+            'in the place of a word, [("zero", "free")], is for the two faces of an axis'
+        )
+    return tuple(_of_axis(given) for given in each)
+
+
+def _of_axis(given: Any) -> Boundary:
+    """A word where both faces are alike, and a pair of them elsewhere."""
+    pair: Any = tuple(given) if isinstance(given, list | tuple) else (given, given)
+    for word in pair:
+        if word not in get_args(Word):
             raise ValueError(f"boundary must be 'zero', 'free' or 'periodic'; got {word!r}")
-    return words
+    if len(pair) != 2 or ("periodic" in pair and pair[0] != pair[1]):
+        raise ValueError(
+            "boundary of an axis must be one word, or two for its lower and its upper face, both of them 'periodic' or "
+            f"none; got {given!r}"
+        )
+    return pair[0] if pair[0] == pair[1] else pair

@@ -46,7 +46,7 @@ class Surface(Domain):
         self.mean_area = _mean_area(box, embedding)
 
     @property
-    def faces(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def faces(self) -> tuple[tuple[str, str], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """None: functions of the points in space go on across the edges of the box of parameters."""
         return ()
 

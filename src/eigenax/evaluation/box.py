@@ -1,23 +1,21 @@
 """The Laplacian on a box."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.domains.box import Boundary, Box, Word
 from eigenax.evaluation.sums import smallest_sums
-
-Boundary = Literal["zero", "free", "periodic"]
 
 
 def box_energies(
-    n: int, lengths: Sequence[float], boundary: Boundary | Sequence[Boundary] = "zero"
+    n: int, lengths: Sequence[float], boundary: Word | Sequence[Boundary] = "zero"
 ) -> Float[np.ndarray, " n"]:
     """The first n eigenvalues of −∇² on a box with these sides, the boundary alike on all axes or given for each.
 
-    An axis of length L adds (πk/L)² with k ≥ 1 where functions are zero at its ends, with k ≥ 0 where their slope
-    is, and (2πk/L)², k = 0 once and every k ≥ 1 twice, where it is periodic.
+    An axis of length L adds (πk/L)² with k ≥ 1 where functions are zero at its ends, with k ≥ 0 where their slope is,
+    and k = 1/2, 3/2, … where one is free; and (2πk/L)², k = 0 once and every k ≥ 1 twice, where it is periodic.
 
     >>> box_energies(4, (np.pi, np.pi))
     array([2., 5., 5., 8.])
@@ -27,12 +25,7 @@ def box_energies(
     sides = np.array(lengths, np.float64)
     if not (sides.size and np.isfinite(sides).all() and (sides > 0).all()):
         raise ValueError(f"lengths must hold a positive number for each axis; got {lengths}")
-    boundaries = [boundary] * len(sides) if isinstance(boundary, str) else boundary
-    if len(boundaries) != len(sides) or not set(boundaries) <= set(get_args(Boundary)):
-        raise ValueError(
-            f"boundary must be {' or '.join(map(repr, get_args(Boundary)))}, or one of them for each of "
-            f"{len(sides)} axes; got {boundary!r}"
-        )
-    i = np.arange(n)
+    i, faces = np.arange(n), Box(0.0, sides.tolist(), boundary=boundary).faces
     waves = {"zero": i + 1, "free": i, "periodic": 2 * ((i + 1) // 2)}
-    return smallest_sums(np.stack([(np.pi * waves[b] / side) ** 2 for b, side in zip(boundaries, sides, strict=True)]))
+    each = ((waves[lower] + waves[upper]) / 2 for lower, upper in faces)
+    return smallest_sums(np.stack([(np.pi * wave / side) ** 2 for wave, side in zip(each, sides, strict=True)]))

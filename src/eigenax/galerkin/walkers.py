@@ -199,17 +199,16 @@ def _read(operator: Operator, x: Float[Array, "b d"]) -> Motion:
 
 
 def _at_edges(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -> Float[Array, "b d"]:
-    """Walkers that cross an edge come in at the other side, turn back, or stay where they were, as the boundary
-    says."""
+    """Walkers that cross an edge come in at the other side or turn back, as the boundary says; where it is zero, or far
+    outside, they stay where they were."""
     columns = []
-    for axis, kind in enumerate(box.boundary):
+    for axis, (lower, upper) in enumerate(box.faces):
         low, high = box.low[axis], box.high[axis]
         y, old = moved[:, axis], before[:, axis]
-        if kind == "periodic":
+        if lower == "periodic":
             columns.append(low + (y - low) % (high - low))
-        elif kind == "free":
-            turned = (y - low) % (2 * (high - low))
-            columns.append(low + jnp.minimum(turned, 2 * (high - low) - turned))
-        else:
-            columns.append(jnp.where((y > low) & (y < high), y, old))
+            continue
+        y = jnp.where(y < low, 2 * low - y, y) if lower == "free" else y
+        y = jnp.where(y > high, 2 * high - y, y) if upper == "free" else y
+        columns.append(jnp.where((y > low) & (y < high), y, old))
     return jnp.stack(columns, 1)

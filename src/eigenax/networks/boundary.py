@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.domains.base import Domain
-from eigenax.domains.box import Boundary, Box
+from eigenax.domains.box import Box, Word
 
 
 class BoxFactor(eqx.Module):
@@ -40,8 +40,9 @@ class BoxFactor(eqx.Module):
 class Edges(eqx.Module):
     """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `Walls` give.
 
-    With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(2πt) and sin(2πt)
-    where it is periodic; x itself where functions are zero.
+    With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(πt/2) or sin(πt/2)
+    where it is free at the lower or at the upper face alone; cos(2πt) and sin(2πt) where it is periodic; x itself where
+    functions are zero.
 
     >>> Edges(Box(0, 1, dims=2, boundary=("free", "periodic")))(jnp.zeros(2))
     Array([1., 1., 0.], dtype=float32)
@@ -49,33 +50,37 @@ class Edges(eqx.Module):
 
     low: tuple[float, ...] = eqx.field(static=True)
     high: tuple[float, ...] = eqx.field(static=True)
-    boundary: tuple[Boundary, ...] = eqx.field(static=True)
+    faces: tuple[tuple[Word, Word], ...] = eqx.field(static=True)
 
     def __init__(self, box: Box):
-        self.low, self.high, self.boundary = box.low, box.high, box.boundary
+        self.low, self.high, self.faces = box.low, box.high, box.faces
 
     @property
     def size(self) -> int:
         """The number of coordinates."""
-        return len(self.low) + self.boundary.count("periodic")
+        return len(self.low) + self.faces.count(("periodic", "periodic"))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
         """The coordinates of one point."""
         low, high = jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype)
         turn = jnp.pi * (x - low) / (high - low)
         columns = []
-        for axis, kind in enumerate(self.boundary):
+        for axis, pair in enumerate(self.faces):
             at = turn[axis]
             columns += {
-                "zero": lambda x=x[axis]: [x],
-                "free": lambda at=at: [jnp.cos(at)],
-                "periodic": lambda at=at: [jnp.cos(2 * at), jnp.sin(2 * at)],
-            }[kind]()
+                ("zero", "zero"): lambda x=x[axis]: [x],
+                ("free", "free"): lambda at=at: [jnp.cos(at)],
+                ("free", "zero"): lambda at=at: [jnp.cos(at / 2)],
+                ("zero", "free"): lambda at=at: [jnp.sin(at / 2)],
+                ("periodic", "periodic"): lambda at=at: [jnp.cos(2 * at), jnp.sin(2 * at)],
+            }[pair]()
         return jnp.stack(columns)
 
 
 class Walls(eqx.Module):
     """∏ (1 − y²) over the axes on whose faces functions are zero, y running from −1 to 1 along them.
+
+    Where they are zero at one face and free at the other, along the axis and its mirror image beyond the free face.
 
     >>> Walls(Box(0, 1, dims=2, boundary=("zero", "free")))(jnp.array([0.5, 0.0]))
     Array(1., dtype=float32)
@@ -86,8 +91,10 @@ class Walls(eqx.Module):
     closed: tuple[bool, ...] = eqx.field(static=True)
 
     def __init__(self, box: Box):
-        self.low, self.high = box.low, box.high
-        self.closed = tuple(kind == "zero" for kind in box.boundary)
+        self.closed = tuple("zero" in pair for pair in box.faces)
+        axes = list(zip(box.low, box.high, box.faces, strict=True))
+        self.low = tuple(2 * low - high if pair == ("free", "zero") else low for low, high, pair in axes)
+        self.high = tuple(2 * high - low if pair == ("zero", "free") else high for low, high, pair in axes)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         """The factor at one point."""
@@ -117,25 +124,30 @@ class Offset(eqx.Module):
         if self.box is None or set(self.box.boundary) == {"zero"}:
             y = x - jnp.asarray(self.point, x.dtype)
             return y, jnp.sqrt(jnp.sum(y**2))
-        axes = zip(x, self.point, self.box.low, self.box.high, self.box.boundary, strict=True)
+        axes = zip(x, self.point, self.box.low, self.box.high, self.box.faces, strict=True)
         y, squares = zip(*(_along(*axis) for axis in axes), strict=True)
         return jnp.stack(y), jnp.sqrt(sum(squares))
 
 
 def _along(
-    x: Float[Array, ""], point: float, low: float, high: float, kind: Boundary
+    x: Float[Array, ""], point: float, low: float, high: float, faces: tuple[Word, Word]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """The coordinate and the squared distance from a point along one axis."""
     width, at = high - low, (point - low) / (high - low)
-    if kind == "periodic":
+    if faces == ("periodic", "periodic"):
         return _turn(x - point, width / 2), _chord(x - point, width / 2)
-    if kind == "free" and 0 <= at <= 1:
+    if "free" not in faces or not 0 <= at <= 1:
+        return x - point, (x - point) ** 2
+    if faces == ("free", "free"):
         # The axis and its mirror image make a circle. Near a face the point and its own image are one.
         y = (math.cos(math.pi * at) - jnp.cos(jnp.pi * (x - low) / width)) * width / math.pi
         near, mirrored = _chord(x - point, width), _chord(x - 2 * low + point, width)
         square = near * mirrored / (near + mirrored) if 0 < at < 1 else near
         return y / max(math.sin(math.pi * at), 0.5), square
-    return x - point, (x - point) ** 2
+    face = low if faces[0] == "free" else high
+    near, mirrored, away = (x - point) ** 2, (x - 2 * face + point) ** 2, abs(point - face)
+    y = ((x - face) ** 2 - away**2) / max(2 * away, width / 3)
+    return y if face == low else -y, near * mirrored / (near + mirrored) if away else near
 
 
 def _turn(away: Float[Array, ""], half: float) -> Float[Array, ""]:
@@ -155,4 +167,4 @@ def coordinates_of(domain: Domain) -> Callable[[Array], Array]:
 
 def walls_of(domain: Domain) -> Walls | None:
     """The factor that makes functions zero where they must be."""
-    return Walls(domain.box) if "zero" in domain.faces else None
+    return Walls(domain.box) if any("zero" in pair for pair in domain.faces) else None

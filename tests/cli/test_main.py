@@ -73,6 +73,7 @@ def sentence(capsys, words, code=2):
         (["run", "hydrogen", "--help"], "--half-width"),
         (["run", "oscillator", "--help"], "--stiffness"),
         (["run", "box", "--help"], "--boundary"),
+        (["solve", "--help"], "--kinetic FLOAT      What multiplies −∇²"),
         (["run", "double-well", "--help"], "--half-width"),
         (["run", "sphere", "--help"], "--radius"),
         (["run", "torus", "--help"], "--minor"),
@@ -153,7 +154,7 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["report", "no/such/folder"], "no/such/folder holds no run"),
     ],
 )
-def test_wrong_input_gets_one_sentence_and_exit_code_2(words, expected, capsys, tmp_path, monkeypatch):
+def test_wrong_input_gets_one_sentence_and_exit_code_2(words, expected, capsys, tmp_path, monkeypatch, as_user):
     monkeypatch.chdir(tmp_path)
     assert expected in sentence(capsys, words)
     assert not list(tmp_path.iterdir())

@@ -97,9 +97,35 @@ def test_a_file_that_will_not_do_is_one_sentence(content, name, expected, tmp_pa
     assert set(tmp_path.iterdir()) == before
 
 
+def test_a_kinetic_factor_and_a_boundary_of_each_face(tmp_path):
+    """½(p² + x²) to the right of a free end has the even states."""
+    (tmp_path / "well.py").write_text("def V(x):\n    return x[0] ** 2 / 2\n")
+    words = ["--kinetic", "0.5", "--low", "0", "--high", "7", "--boundary", "free:zero", "--n", "2", "--steps", "1"]
+    place = ["--potential", f"{tmp_path / 'well.py'}:V", "--out", str(tmp_path / "run"), "--quiet"]
+    assert main(["solve", *words, "--samples", "8192", *place]) == 0
+    found = json.loads((tmp_path / "run" / "result.json").read_text())["eigenvalues"]
+    assert found == pytest.approx([0.5, 2.5], rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (
+            ["--potential", "well.py", "--low", "0", "--high", "1", "--boundary", "soft"],
+            "--boundary must be 'zero', 'free' or 'periodic'; got 'soft'",
+        ),
+        (
+            ["--potential", "well.py", "--low", "0", "--high", "1", "--boundary", "zero,free"],
+            "--boundary must be one word, or one for each of 1 axes; got 2",
+        ),
+        (
+            ["--potential", "well.py", "--low", "0", "--high", "1", "--boundary", "zero:periodic"],
+            "both of them 'periodic' or none",
+        ),
+        (
+            ["--potential", "well.py", "--low", "0", "--high", "1", "--kinetic", "0"],
+            "--kinetic must be positive and finite; got 0.0",
+        ),
         (["--low", "0", "--high", "1"], "--potential FILE.py:function is needed"),
         (["--potential", "well.py", "--high", "1"], "--low is needed"),
         (["--potential", "well.py", "--low", "0,1", "--high", "1"], "--low must be one number"),
@@ -116,7 +142,7 @@ def test_a_file_that_will_not_do_is_one_sentence(content, name, expected, tmp_pa
         ),
     ],
 )
-def test_settings_that_will_not_do_are_one_sentence(words, expected, tmp_path, capsys, monkeypatch):
+def test_settings_that_will_not_do_are_one_sentence(words, expected, tmp_path, capsys, monkeypatch, as_user):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "well.py").write_text(WELL)
     assert expected in sentence(capsys, words)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from eigenax.domains.box import Boundary
     from eigenax.modes import Modes
 
 
@@ -129,3 +130,19 @@ def numbers(name: str, text: str, count: int) -> tuple[float, ...]:
     if not all(map(math.isfinite, values)) or len(values) not in {1, count}:
         raise ValueError(f"--{flag(name)} must be one number, or {count} with commas between them; got {text!r}")
     return values if len(values) == count else values * count
+
+
+def boundaries(text: str, dims: int) -> "tuple[Boundary, ...]":
+    """Comma-separated words, or one that stands for all axes; two of them with a colon are for the faces of one axis.
+
+    >>> boundaries("free", 2), boundaries("zero:free, periodic", 2)
+    (('free', 'free'), (('zero', 'free'), 'periodic'))
+    """
+    from eigenax.domains.box import Box
+
+    axes: Any = [tuple(word.strip() for word in axis.split(":")) for axis in text.split(",")]
+    axes = [words if len(words) > 1 else words[0] for words in axes]
+    try:
+        return Box(0.0, 1.0, dims=dims, boundary=axes if len(axes) > 1 else axes * dims).boundary
+    except ValueError as error:
+        raise ValueError(f"--{error}; on the command line, zero,periodic is for two axes, zero:free for one") from error

@@ -1,8 +1,9 @@
 """The Laplacian on a box: a particle between walls, a drum, a ring."""
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
+from eigenax.experiments.base import boundaries
 from eigenax.experiments.physics import Physics
 
 if TYPE_CHECKING:
@@ -25,14 +26,15 @@ class BoxModes(Physics):
     """Number of dimensions."""
     side: float = 1.0
     """Length of each side."""
-    boundary: Literal["zero", "free", "periodic"] = "zero"
-    """What functions do at the faces: be zero, be free (of zero slope), or go on at the opposite face."""
+    boundary: str = "zero"
+    """At the faces: zero, free (no slope) or periodic; zero,periodic for each axis; zero:free for each face of one."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_at_least_one("dims")
         self.check_positive("side")
+        boundaries(self.boundary, self.dims)
 
     def operator(self) -> "Operator":
         """−∇²."""
@@ -44,10 +46,10 @@ class BoxModes(Physics):
         """[0, side]^dims."""
         import eigenax
 
-        return eigenax.Box(0.0, self.side, dims=self.dims, boundary=self.boundary)
+        return eigenax.Box(0.0, self.side, dims=self.dims, boundary=boundaries(self.boundary, self.dims))
 
     def exact(self) -> "np.ndarray":
-        """Σ (π kᵢ / side)²."""
+        """Σ (π kᵢ / side)², the kᵢ by the boundary."""
         from eigenax.evaluation.box import box_energies
 
-        return box_energies(self.n, [self.side] * self.dims, self.boundary)
+        return box_energies(self.n, [self.side] * self.dims, boundaries(self.boundary, self.dims))

@@ -1,13 +1,13 @@
-"""−∇² + V for a V from a user's own file: what `eigenax solve` runs."""
+"""−kinetic ∇² + V for a V from a user's own file: what `eigenax solve` runs."""
 
 import dataclasses
 import inspect
 from collections.abc import Callable, Set
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from eigenax.experiments.base import numbers
+from eigenax.experiments.base import boundaries, numbers
 from eigenax.experiments.physics import Physics
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LOOKED_AT = 64
 
 @dataclasses.dataclass(frozen=True)
 class UserPotential(Physics):
-    """The lowest states of −∇² + V in a box, V a function of your own.
+    """The lowest states of −kinetic ∇² + V in a box, V a function of your own.
 
     V takes a point, an array of shape (dims,), and returns one number, with jax.numpy:
     `eigenax solve --potential wells.py:V --dims 2 --low -8 --high 8 --n 6`.
@@ -40,8 +40,10 @@ class UserPotential(Physics):
     """Lower end of the box: one number for all axes, or one for each with commas between them."""
     high: str = ""
     """Upper end of the box, in the same way."""
-    boundary: Literal["zero", "free", "periodic"] = "zero"
-    """What functions do at the faces: be zero, be free (of zero slope), or go on at the opposite face."""
+    kinetic: float = 1.0
+    """What multiplies −∇²: 0.5 is ħ²/2m in units of ħ = m = 1."""
+    boundary: str = "zero"
+    """At the faces: zero, free (no slope) or periodic; zero,periodic for each axis; zero:free for each face of one."""
     singularity: tuple[str, ...] = ()
     """A point like "0,0" where V is infinite, such as a nucleus; once for each."""
 
@@ -54,6 +56,8 @@ class UserPotential(Physics):
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_at_least_one("dims")
+        self.check_positive("kinetic")
+        boundaries(self.boundary, self.dims)
         for name in ("low", "high"):
             if not getattr(self, name):
                 raise ValueError(f"--{name} is needed: the box in which to look for states")
@@ -84,18 +88,18 @@ class UserPotential(Physics):
         return find_function(self.potential)
 
     def operator(self) -> "Operator":
-        """−∇² + V."""
+        """−kinetic ∇² + V."""
         import eigenax
 
         points = [numbers("singularity", point, self.dims) for point in self.singularity]
-        return -eigenax.Laplacian() + eigenax.Potential(self._found[2], singularities=points)
+        return -self.kinetic * eigenax.Laplacian() + eigenax.Potential(self._found[2], singularities=points)
 
     def domain(self) -> "Box":
         """The box."""
         import eigenax
 
         low, high = (numbers(name, getattr(self, name), self.dims) for name in ("low", "high"))
-        return eigenax.Box(low, high, boundary=self.boundary)
+        return eigenax.Box(low, high, boundary=boundaries(self.boundary, self.dims))
 
     def exact(self) -> None:
         """Nobody knows."""

@@ -22,6 +22,8 @@ CUTOFFS = {
 """How small the variance of a combination of functions may be for it to count, as a share of the largest one."""
 GUARDS, ITERATIONS = 8, 12
 """Directions kept beyond those asked for, so that the iteration converges where the spectrum is dense."""
+ALIKE = 1e-8
+"""What tells solutions with several ridges apart, of vectors of length one."""
 
 
 class Combination(NamedTuple):
@@ -185,10 +187,8 @@ class Pencil(NamedTuple):
     whitening: Float[np.ndarray, "f r"]
     matrix: Float[np.ndarray, "r r"]
     """Π between these combinations."""
-    cost: Float[np.ndarray, " r"]
-    """The square of the coefficients that each one takes, of functions of variance one."""
-    found: dict[tuple[tuple[float, ...], int], Float[np.ndarray, "r _"]]
-    """What was found one by one before, by the ridges of all up to them and how many they are."""
+    cost: Float[np.ndarray, "r r"]
+    """Between these combinations, the products of the coefficients that they take, of functions of variance one."""
 
     @classmethod
     def of(
@@ -208,7 +208,7 @@ class Pencil(NamedTuple):
                 f"{n} functions cannot be told apart, only {len(variances)} can be: ask for fewer modes, or give "
                 "more points, or features that tell more of them apart"
             )
-        return cls(whitening, whitening.T @ pi @ whitening, 1 / variances, {})
+        return cls(whitening, _hermitian(whitening.T @ pi @ whitening), np.diag(1 / variances))
 
     @property
     def rank(self) -> int:
@@ -217,24 +217,39 @@ class Pencil(NamedTuple):
 
     def lowest(self, n: int, ridge: float = 0.0) -> Combination:
         """The n lowest solutions; a ridge adds so many times the squares of their coefficients to Π."""
-        penalised = _hermitian(self.matrix) + ridge * np.diag(self.cost)
-        values, vectors = scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank - 1)))
+        values, vectors = self._lowest(n + 1, ridge)
         return Combination(values[:n], self.whitening @ vectors[:, :n], *values[n:].tolist())
 
-    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "f n"]:
+    def _lowest(
+        self, n: int, ridge: float, taken: Float[np.ndarray, "r t"] | None = None
+    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, "r _"]]:
+        penalised = self.matrix + ridge * self.cost
+        if taken is not None:  # moved to the other end of the spectrum
+            penalised = penalised + 2 * np.trace(penalised) * taken @ taken.T
+        return scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank) - 1))
+
+    def narrowed(self, n: int, ridges: Sequence[float]) -> "Pencil":
+        """Of the few combinations among which the n lowest are with any of these ridges, or one after the other."""
+        together = np.concatenate([self._lowest(n + GUARDS, ridge)[1] for ridge in ridges], 1)
+        if together.shape[1] >= self.rank:
+            return self
+        basis, sizes, _ = np.linalg.svd(together, full_matrices=False)
+        basis = basis[:, sizes > ALIKE * sizes[0]]
+        return Pencil(self.whitening @ basis, basis.T @ self.matrix @ basis, basis.T @ self.cost @ basis)
+
+    def next_lowest(self, taken: Float[np.ndarray, "r t"], ridge: float, n: int = 1) -> Float[np.ndarray, "r n"]:
+        """The n lowest that are uncorrelated with those taken, as combinations of the whitened ones."""
+        vectors = self._lowest(n, ridge, taken)[1]
+        return np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
+
+    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "r n"]:
         """The lowest with the first ridge, the lowest uncorrelated one with the second, and so on; what is left with
-        the last."""
+        the last. As combinations of the whitened ones."""
         taken = np.zeros((self.rank, 0))
         for count, ridge in enumerate(ridges, start=1):
-            key, many = tuple(ridges[:count]), 1 if count < len(ridges) else n - count + 1
-            if (key, many) not in self.found:
-                penalised = self.matrix + ridge * np.diag(self.cost)
-                # What is taken is moved to the other end of the spectrum.
-                lifted = penalised + 2 * np.trace(penalised) * taken @ taken.T
-                vectors = scipy.linalg.eigh(lifted, subset_by_index=(0, many - 1))[1]
-                self.found[key, many] = np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
-            taken = np.concatenate([taken, self.found[key, many]], 1)
-        return self.whitening @ taken
+            many = 1 if count < len(ridges) else n - count + 1
+            taken = np.concatenate([taken, self.next_lowest(taken, ridge, many)], 1)
+        return taken
 
 
 def _hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:

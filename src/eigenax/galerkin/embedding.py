@@ -16,14 +16,18 @@ from eigenax.checks import check_not_constant_alone, whole
 from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.random_waves import Moments, signs_of
+from eigenax.galerkin.search import faster_then_more
 from eigenax.galerkin.sizes import Sizes
 from eigenax.measurement import Solution
 from eigenax.problem import Problem
 from eigenax.sources.graph_data import WholeGraph, of_neighbours
 from eigenax.sources.transitions import Transitions
 
-RATES = tuple(2.0 ** (power / 2) for power in range(-6, 5))
-"""How sharp the borders of cells are, over the mean squared distance to the nearest centre; held-out nodes choose."""
+RATES = tuple(2.0 ** (power + between) for between in (0, 0.5) for power in range(-3, 3))
+"""How sharp the borders of cells are, over the mean squared distance to the nearest centre, and as many rates between
+these; held-out nodes choose."""
+ROUGHER = 1.1
+"""How much rougher functions may be while still sharper cells are tried."""
 RIDGES = (1e-3, 1e-6)
 """What large coefficients cost; held-out nodes choose."""
 HELD_OUT, LEAST_HELD_OUT = 1 / 3, 20
@@ -256,13 +260,10 @@ class OnCells(Discretisation):
         return None if known else "GraphLaplacian or Slowness on Transitions between rows of numbers, for SoftmaxCells"
 
     def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
-        """Every other rate, then those beside the best."""
-        coarse = range(0, self.count, 2)
-        middle = min(coarse, key=lambda number: np.nan_to_num(scores[number], nan=np.inf))
-        for number in (*coarse, middle - 1, middle + 1):
-            if 0 <= number < self.count and np.isnan(scores[number]):
-                return number
-        return None
+        """Sharper cells until functions get rougher, then rates between."""
+        table = np.log(scores).reshape(2, -1)
+        chosen = faster_then_more(table, np.log(ROUGHER))
+        return None if chosen is None else chosen[0] * table.shape[1] + chosen[1]
 
     def trial(self, number: int, guess: Any) -> Trial:
         """How smooth functions are on nodes which they were not found on, with the better ridge."""

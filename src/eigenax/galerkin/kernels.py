@@ -16,6 +16,7 @@ from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.quadrature import Quadrature, some_points
 from eigenax.galerkin.random_waves import RandomWaves, random_waves, signs_of
+from eigenax.galerkin.search import faster_then_more
 from eigenax.galerkin.sizes import Sizes
 from eigenax.measurement import Solution
 from eigenax.modes import Which
@@ -28,8 +29,9 @@ from eigenax.stop_reason import StopReason
 
 FEW, MOST, SPEEDS = 128, 1024, tuple(0.5 * 2.0**octave for octave in range(8))
 """How many waves, and how fast they change over a standard deviation of a column; a dense matrix chooses."""
-LOOKED_AT, MISSED = 2048, 1e-6
-"""Points of that matrix, and what waves may miss of its eigenvalues, relative to each."""
+LOOKED_AT, MISSED, WORSE = 2048, 1e-6, 10
+"""Points of that matrix, what waves may miss of its eigenvalues, relative to each, and by what factor more some may
+miss while still faster ones are tried."""
 ALL_PAIRS, SUBSET = 20_000, 16_384
 """Rows of data up to which all pairs are taken, and rows of each of several subsets where there are more."""
 SIZES, ENOUGH, REPEATS, FOUND_ON = (2048, 4096, 8192), 1e-4, 4, 4096
@@ -71,7 +73,9 @@ class OnPairs(Discretisation):
         self.matrix = self.roots[:, None] * gram * self.roots
         self.exact = _largest(self.matrix, n)
         _check_rank(self.exact, float(np.linalg.norm(self.matrix)), problem.which)
-        self.counts = sizes.counts(n, FEW, MOST)
+        counts = sizes.counts(n, FEW, MOST)
+        # As many waves as there are points take any values there.
+        self.counts = counts[: 1 + sum(count < len(self.some.x) for count in counts)]
         self.problem, self.count = problem, len(self.counts) * len(SPEEDS)
 
     @classmethod
@@ -97,29 +101,14 @@ class OnPairs(Discretisation):
 
     def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
         """Faster waves until they get worse, then more waves of about the speed that was best."""
-        best, choice, speeds = np.inf, None, range(len(SPEEDS))
-        for more, count in enumerate(self.counts):
-            least = np.inf
-            for speed in speeds:
-                number = more * len(SPEEDS) + speed
-                missed = scores[number]
-                if np.isnan(missed):
-                    return number
-                least = min(least, missed)
-                if missed < best:
-                    best, choice = missed, speed
-                if best <= MISSED or missed > 10 * least:  # waves that are too fast are worse the faster they are
-                    break
-            if best <= MISSED or count >= len(self.some.x):
-                return None
-            if choice is not None:
-                speeds = range(max(choice - 1, 0), min(choice + 2, len(SPEEDS)))
-        return None
+        missed = np.log(np.maximum(scores, np.finfo(float).tiny)).reshape(-1, len(SPEEDS))
+        chosen = faster_then_more(missed, np.log(WORSE), np.log(MISSED))
+        return None if chosen is None else chosen[0] * len(SPEEDS) + chosen[1]
 
     def trial(self, number: int, guess: Any) -> Trial:
         """What waves miss of the eigenvalues of the dense matrix, relative to each."""
         more, speed = divmod(number, len(SPEEDS))
-        waves = random_waves([self.some.x], self.counts[more], SPEEDS[speed], self.problem.seed)
+        waves = random_waves(self.some.x, self.counts[more], SPEEDS[speed], self.problem.seed)
         basis, _ = _orthonormal(self.roots[:, None] * waves.with_constant(self.some.x))
         if basis.shape[1] < self.problem.n:
             raise _too_alike(self.problem.n, basis.shape[1])

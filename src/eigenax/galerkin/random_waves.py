@@ -1,6 +1,6 @@
 """Random waves of rows of numbers, and the slowest combinations of them on the rows of a series."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -9,14 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from eigenax.core.ritz import CUTOFFS, Pencil
+from eigenax.core.ritz import CUTOFFS, Pencil, whiten
 from eigenax.networks.base import HiddenLayer, OnInputs
 from eigenax.networks.features import ScaledInputs
 from eigenax.networks.mlp import MLP
 
 ROUNDING, PIECE, LOOKED_THROUGH = 1e-12, 8192, 2048
 """Variances below which a wave is constant, rows that are held at once, and rows that tell whether rows repeat."""
+ALIKE = 1e-8
+"""The variance below which combinations of columns, of variance one each, are not told from others."""
 
+Functions = Callable[[Float[np.ndarray, "time d"]], Float[np.ndarray, "time f"]]
 Episodes = Sequence[Float[np.ndarray, "_ d"]]
 
 
@@ -67,9 +70,18 @@ class RandomWaves(NamedTuple):
         return OnInputs(inputs, HiddenLayer(mlp))
 
 
-def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> RandomWaves:
-    """Waves that look at 1, 2, 4 … or all columns, chosen at random, in units of the columns' standard deviations."""
-    rows = np.concatenate(episodes)
+def random_waves(
+    rows: Float[np.ndarray, "time d"],
+    count: int,
+    speed: float,
+    seed: int,
+    directions: Float[np.ndarray, "d m"] | None = None,
+) -> RandomWaves:
+    """Waves that look at 1, 2, 4 … or all columns, chosen at random, in units of the columns' standard deviations.
+
+    If there are directions, combinations of the columns of variance one, half of the waves look at the first 1, 2, 4 …
+    or all of them.
+    """
     centre, scale = rows.mean(0), rows.std(0)
     # Constant columns tell nothing; what they seem to vary by is rounding.
     varies = scale > ROUNDING * np.abs(rows).max(0)
@@ -80,7 +92,17 @@ def random_waves(episodes: Episodes, count: int, speed: float, seed: int) -> Ran
     chosen = rng.random((columns, count)).argsort(0) < looks_at
     weights = speed * rng.normal(size=(columns, count)) * (chosen & varies[:, None]) / np.sqrt(looks_at)
     phases = rng.uniform(-np.pi, np.pi, count)
+    if directions is not None:
+        along = speed * scale[:, None] * (directions @ _of_first(directions.shape[1], count, rng))
+        weights = np.where(np.arange(count) % 2 == 0, weights, along)
     return RandomWaves.kept(centre, scale, weights, phases)
+
+
+def _of_first(size: int, count: int, rng: np.random.Generator) -> Float[np.ndarray, "m f"]:
+    """Random combinations of the first 1, 2, 4 … or all of so many."""
+    most = int(np.ceil(np.log2(size))) if size > 1 else 0
+    looks_at = np.minimum(size, 2 ** rng.integers(0, most + 1, count))
+    return rng.normal(size=(size, count)) * (np.arange(size)[:, None] < looks_at) / np.sqrt(looks_at)
 
 
 def signs_of(pieces: Iterable[Float[np.ndarray, "p n"]]) -> Float[np.ndarray, " n"]:
@@ -148,27 +170,22 @@ class SeriesPiece(NamedTuple):
         return np.diff(u, axis=0)[self.follows[: len(u) - 1]]
 
 
-def moments_of(waves: RandomWaves, series: Series) -> Moments:
-    """The mean and covariance of waves, and of their changes from row to row."""
-    count = len(waves.phases)
-    mean, sigma, pi = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
+def moments_of(functions: Functions, series: Series) -> Moments:
+    """The mean and covariance of functions, and of their changes from row to row."""
     # Away from values that are near the mean: rounding would decide the variance of what hardly varies.
-    near = waves(series.rows[:PIECE]).mean(0)
+    near = functions(series.rows[:PIECE]).mean(0)
+    count = len(near)
+    mean, sigma, pi = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
     for piece in series.pieces():
-        u, roots = waves(piece.rows) - near, np.sqrt(piece.weights)
+        u, roots = functions(piece.rows) - near, np.sqrt(piece.weights)
         change, u = piece.changes(u), roots[:, None] * u[: len(roots)]
         mean, sigma, pi = mean + roots @ u, sigma + u.T @ u, pi + change.T @ change
     rank = min(count, series.distinct - 1)
     return Moments(mean + near, sigma - np.outer(mean, mean), pi / max(series.follows.sum(), 1), rank)
 
 
-def slowness(waves: RandomWaves, series: Series, coefficients: Float[np.ndarray, "f m"]) -> Float[np.ndarray, " m"]:
-    """E[(Δy)²] / Var[y] of combinations of waves."""
-    values, changes = [], []
-    for piece in series.pieces():
-        y = waves(piece.rows) @ coefficients
-        values.append(y[: len(piece.weights)])
-        changes.append(piece.changes(y))
-    y = np.concatenate(values)
-    variance = series.weights @ (y - series.weights @ y) ** 2
-    return (np.concatenate(changes) ** 2).mean(0) / variance.clip(np.finfo(float).tiny)
+def slow_directions(series: Series) -> Float[np.ndarray, "d m"]:
+    """The combinations of columns of variance one that can be told apart, from the slowest on."""
+    found = moments_of(lambda rows: rows, series)
+    whitening, _ = whiten(found.sigma, ALIKE, floor=(ROUNDING * np.abs(series.rows).max()) ** 2)
+    return whitening @ np.linalg.eigh(whitening.T @ found.pi @ whitening)[1]

@@ -1,7 +1,8 @@
 """Series of rows of numbers: the slowest combinations of random waves of them."""
 
-import itertools
+import functools
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,46 +11,49 @@ from jaxtyping import Float
 from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
+from eigenax.galerkin.held_out import Fold, folds
 from eigenax.galerkin.random_waves import (
     Episodes,
+    Moments,
     RandomWaves,
     Series,
     moments_of,
     random_waves,
     signs_of,
-    slowness,
+    slow_directions,
 )
+from eigenax.galerkin.search import faster_then_more
 from eigenax.galerkin.sizes import Sizes
 from eigenax.measurement import Solution
 from eigenax.networks.base import OnInputs
 from eigenax.problem import Problem
+from eigenax.stop_reason import StopReason
 
-COUNTS, SPEEDS = (256, 1024), (0.25, 0.5, 1.0, 2.0)
+COUNTS, SPEEDS = (256, 1024), (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """How many waves, and how fast they change over a standard deviation of the inputs; held-out time chooses."""
-RIDGES = tuple(10.0**-power for power in range(2, 12))
+RIDGES = tuple(10.0**-power for power in range(2, 12, 2))
 """What large coefficients cost; held-out time chooses for each feature, and the largest of those that do as well."""
-AS_WELL, ONE_BY_ONE = 1.1, 12
-UNCHOSEN = RIDGES[3]
-HELD_OUT, LEAST_HELD_OUT = 1 / 3, 20
-"""The share of each episode, at its end and at its beginning, that chooses, and the rows there must be of it."""
-ROWS_PER_WAVE, WAVES_PER_DISTINCT = 2, 4
+AS_WELL, ONE_BY_ONE, UNCHOSEN = 1.01, 12, 1e-5
+WORSE = 0.02
+"""The sum of logarithms by which faster waves may be worse than slower ones while still faster ones are tried."""
+THIRDS = 3
+"""Of time: the last and the first of them choose. One alone would let through a function that is slow by chance."""
+ROWS_PER_WAVE, WAVES_PER_DISTINCT = 3, 4
+FULL = 0.6
+"""The share of waves below which so few directions can be told apart that they span all there is."""
 LOOKED_AT, GROUPS = 50_000, 16
 """Rows that the choice is made on, and groups whose scatter is the standard error."""
-
-
-class Fold(NamedTuple):
-    """Rows to look for features in, and rows to measure them on."""
-
-    seen: Series
-    held_out: Series
+FEW_COLUMNS = 512
+"""Columns among which slow directions are looked for."""
 
 
 class OnSeries(Discretisation):
     """Slow feature analysis of sines of random combinations of the columns, in float64.
 
-    How many waves, how fast, and what large coefficients cost is what gives the slowest features on the last and on the
-    first third of each episode, when found on the rest (of the first `LOOKED_AT` rows or so, if there are more); then
-    all rows are used. The constant comes first.
+    Half of the waves are combinations of the columns that are slow themselves. How many waves, how fast, and what large
+    coefficients cost for each feature is what gives the slowest features on the last and on the first third of time,
+    when found on the rest (of the first `LOOKED_AT` rows or so, if there are more); then all rows are used. The
+    constant comes first.
     """
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
@@ -60,17 +64,16 @@ class OnSeries(Discretisation):
             raise ValueError("every row of the series is the same: nothing in it is slow or fast")
         self.all_episodes, self.factor, self.n = episodes, factor, problem.n - 1
         check_not_constant_alone(problem.n)
-        self.episodes = _first_rows(episodes, LOOKED_AT)
-        self.folds = _folds(self.episodes)
-        counts = self._counts(sizes)
-        self.choices = list(itertools.product(counts, SPEEDS)) if self.folds else [(counts[0], SPEEDS[1])]
+        looked_at = _first_rows(episodes, LOOKED_AT)
+        self.folds = folds(looked_at, THIRDS)[::2]
         if not self.folds:
             warnings.warn(
                 f"no part of {sum(map(len, episodes))} rows in {len(episodes)} episodes is long enough, and changes, "
                 "to check features on: what is found may be chance",
                 stacklevel=2,
             )
-        self.problem, self.count = problem, len(self.choices)
+        self.counts, self.seed = self._counts(Series.of(looked_at), sizes), problem.seed
+        self.problem, self.count = problem, len(self.counts) * len(SPEEDS)
 
     @classmethod
     def why_not(cls, problem: Problem) -> str | None:
@@ -79,43 +82,71 @@ class OnSeries(Discretisation):
         known = (p.operator.differences or 0) * p.sign > 0 and p.source.episodes is not None
         return None if known else "Slowness or GraphLaplacian on Clips of rows of numbers, from the smallest on"
 
-    def _counts(self, sizes: Sizes) -> list[int]:
-        rows, distinct = sum(map(len, self.episodes)), Series.of(self.episodes).distinct
-        most = max(self.n + 1, min(int((1 - HELD_OUT) * rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * distinct))
+    def _counts(self, series: Series, sizes: Sizes) -> list[int]:
+        most = max(self.n + 1, min(len(series.rows) // ROWS_PER_WAVE, WAVES_PER_DISTINCT * series.distinct))
         counts = sizes.counts(self.n, *COUNTS)
         if sizes.n_basis is not None:
             return counts
         return sorted({min(counts[0], most), min(counts[-1], most)})
 
-    def trial(self, number: int, guess: Any) -> Trial:
-        """Slowness on what is held out, with the best of one ridge for all features."""
-        waves = random_waves(self.episodes, *self.choices[number], self.problem.seed)
-        told = {"waves": self.choices[number][0], "speed": self.choices[number][1]}
+    def following(self, scores: Float[np.ndarray, " count"]) -> int | None:
+        """Faster waves until features get no slower on held-out time, then more waves; the first, where none tells."""
         if not self.folds:
-            return Trial(number, (waves, []), 0.0, told)
-        tried = self._tried(waves)
-        # Logarithms: a feature ten times slower than the next one matters as much.
-        held_out = np.mean([np.log(fold.with_one_ridge(self.n)) for fold in tried], axis=0)
-        best = held_out[held_out.sum(1).argmin()]
-        told = {"eigenvalues": [0.0, *(self.factor * np.exp(best)).tolist()]} | told
-        return Trial(number, (waves, tried), float(best.sum()), told)
+            return 0 if np.isnan(scores[0]) else None
+        chosen = faster_then_more(scores.reshape(-1, len(SPEEDS)), WORSE)
+        return None if chosen is None else chosen[0] * len(SPEEDS) + chosen[1]
 
-    def _tried(self, waves: RandomWaves) -> "list[_Tried]":
-        return [_Tried(waves, moments_of(waves, seen).pencil(self.n), held_out) for seen, held_out in self.folds]
+    def trial(self, number: int, guess: Any) -> Trial:
+        """Slowness on what is held out, of features each of which has the ridge that is best there."""
+        more, speed = divmod(number, len(SPEEDS))
+        told = {"waves": self.counts[more], "speed": SPEEDS[speed]}
+        if not self.folds:
+            return Trial(number, ([UNCHOSEN], np.full(self.n, np.nan)), 0.0, told)
+        tried = [self._tried(fold, number) for fold in self.folds]
+        ridges = _chosen_ridges([one.narrowed(min(self.n, ONE_BY_ONE), RIDGES) for one in tried], self.n)
+        # Logarithms: a feature ten times slower than the next one matters as much.
+        logs = np.mean([np.log(one.narrowed(self.n, ridges).values(ridges, self.n)) for one in tried], axis=0)
+        told = {"eigenvalues": [0.0, *(self.factor * np.exp(np.sort(logs))).tolist()]} | told
+        rank = max(one.pencil.rank for one in tried)
+        return Trial(number, (ridges, np.exp(np.sort(logs))), float(logs.sum()), told, rank=rank)
+
+    def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
+        """Where no others are slower on held-out time, or more waves would be no further functions."""
+        following, more = self.following(scores), trial.number // len(SPEEDS)
+        if following is None:
+            return StopReason.HELD_OUT if self.folds else None
+        return StopReason.SPANNED if following // len(SPEEDS) > more and best.rank < FULL * self.counts[more] else None
+
+    def _tried(self, fold: Fold, number: int) -> "_Tried":
+        seen = Series.of(fold.seen)
+        waves = self._waves(seen, number)
+        return _Tried(waves, moments_of(waves, seen).pencil(self.n), Series.of(fold.held_out))
+
+    def _waves(self, series: Series, number: int) -> RandomWaves:
+        """Those that a basis has on some of the rows: what is slow there must not be known from others."""
+        more, speed = divmod(number, len(SPEEDS))
+        several = 1 < series.rows.shape[1] <= FEW_COLUMNS
+        directions = slow_directions(series) if several else None
+        return random_waves(series.rows, self.counts[more], SPEEDS[speed], self.seed, directions)
+
+    @functools.cached_property
+    def _all(self) -> Series:
+        return Series.of(self.all_episodes)
 
     def solution(self, trial: Trial) -> Solution:
         """Of all rows, with a ridge for each of the first features that held-out time chooses."""
-        (waves, tried), series = trial.basis, Series.of(self.all_episodes)
-        ridges = _chosen_ridges(tried, self.n) if tried else [UNCHOSEN]
-        moments = moments_of(waves, series)
-        coefficients = moments.pencil(self.n).one_by_one(ridges, self.n)
-        values = np.diag(coefficients.T @ moments.pi @ coefficients)
+        ridges, elsewhere = trial.basis
+        waves = self._waves(self._all, trial.number)
+        moments = moments_of(waves, self._all)
+        pencil = moments.pencil(self.n).narrowed(self.n, ridges)
+        combinations = pencil.one_by_one(ridges, self.n)
+        values = np.diag(combinations.T @ pencil.matrix @ combinations)
         order = np.argsort(values)
-        values, coefficients = values[order], coefficients[:, order]
+        values, coefficients = values[order], pencil.whitening @ combinations[:, order]
         features = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
-        scatter, residuals = _errors(waves, series, features, values)
+        scatter, residuals = _errors(waves, self._all, features, values)
         # Residuals do not know that a function may follow the noise of the very rows that it was found on.
-        distance = np.fmax(distance_to_exact(values, residuals), _fall_short(tried, ridges, values))
+        distance = np.fmax(distance_to_exact(values, residuals), np.abs(elsewhere - values))
         constant = np.eye(len(features))[:, -1:]
         scatter, distance, residuals = (
             np.concatenate([[0.0], abs(self.factor) * part]) for part in (scatter, distance, residuals)
@@ -125,12 +156,12 @@ class OnSeries(Discretisation):
 
     def network(self, trial: Trial) -> OnInputs:
         """The waves and a constant."""
-        return trial.basis[0].network()
+        return self._waves(self._all, trial.number).network()
 
     def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
         """From all rows."""
-        pieces = Series.of(self.all_episodes).pieces()
-        return signs_of(trial.basis[0].combined(piece.rows, solution.coefficients) for piece in pieces)
+        waves = self._waves(self._all, trial.number)
+        return signs_of(waves.combined(piece.rows, solution.coefficients) for piece in self._all.pieces())
 
 
 def _first_rows(episodes: Episodes, count: int) -> Episodes:
@@ -139,60 +170,52 @@ def _first_rows(episodes: Episodes, count: int) -> Episodes:
     return [rows[: count - begin] for rows, begin in zip(episodes, begins, strict=False) if begin < count]
 
 
-def _folds(episodes: Episodes) -> list[Fold]:
-    """What to look for features in, and what to measure them on: the end of each episode, then its beginning.
-
-    One alone would let through a function that is slow by chance, as where rows have been only once. Episodes that are
-    too short for it are only looked in; if all are, the last of them are measured on, then the first. Parts that never
-    change measure nothing.
-    """
-    cuts = [cut if (cut := int(HELD_OUT * len(rows))) > 1 else 0 for rows in episodes]
-    if sum(cuts) >= LEAST_HELD_OUT:
-        both = list(zip(episodes, cuts, strict=True))
-        last = [rows[: len(rows) - cut] for rows, cut in both], [rows[-cut:] for rows, cut in both if cut]
-        first = [rows[cut:] for rows, cut in both], [rows[:cut] for rows, cut in both if cut]
-    else:
-        some = int(HELD_OUT * len(episodes))
-        if some < LEAST_HELD_OUT:
-            return []
-        last, first = (episodes[:-some], episodes[-some:]), (episodes[some:], episodes[:some])
-    folds = [Fold(Series.of(seen), Series.of(held_out)) for seen, held_out in (last, first)]
-    return [fold for fold in folds if all((part.rows != part.rows[0]).any() for part in fold)]
-
-
 class _Tried(NamedTuple):
-    """Waves, their combinations on some rows, and the rows to measure these on."""
+    """Waves, combinations of them on some rows, and the rows to measure these on."""
 
     waves: RandomWaves
     pencil: Pencil
     held_out: Series
 
-    def with_one_ridge(self, n: int) -> Float[np.ndarray, "ridges n"]:
-        """Slowness of the n slowest features with each ridge."""
-        together = np.concatenate([self.pencil.lowest(n, ridge).coefficients for ridge in RIDGES], 1)
-        return slowness(self.waves, self.held_out, together).reshape(len(RIDGES), n)
-
-    def after(self, ridges: list[float]) -> Float[np.ndarray, " ridges"]:
-        """Slowness of the feature after those with these ridges, with each ridge for it."""
-        count = len(ridges) + 1
-        tried = np.stack([self.pencil.one_by_one([*ridges, ridge], count)[:, -1] for ridge in RIDGES], 1)
-        return slowness(self.waves, self.held_out, tried)
+    def narrowed(self, n: int, ridges: Sequence[float]) -> "_Elsewhere":
+        """Few combinations, and how they change and vary on the other rows."""
+        pencil = self.pencil.narrowed(n, sorted(set(ridges)))
+        return _Elsewhere(pencil, moments_of(lambda rows: self.waves(rows) @ pencil.whitening, self.held_out))
 
 
-def _chosen_ridges(folds: list[_Tried], n: int) -> list[float]:
+class _Elsewhere(NamedTuple):
+    """Functions found on some rows, and their moments on others."""
+
+    pencil: Pencil
+    moments: Moments
+
+    def slowness(self, combinations: Float[np.ndarray, "r m"]) -> Float[np.ndarray, " m"]:
+        """E[(Δy)²] / Var[y] of combinations of these functions."""
+        change, variance = (
+            (combinations * (part @ combinations)).sum(0) for part in (self.moments.pi, self.moments.sigma)
+        )
+        tiny = np.finfo(float).tiny
+        return change.clip(tiny) / variance.clip(tiny)
+
+    def values(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, " n"]:
+        """Of the n slowest, with these ridges one after the other."""
+        return self.slowness(self.pencil.one_by_one(ridges, n))
+
+
+def _chosen_ridges(tried: list[_Elsewhere], n: int) -> list[float]:
     """For one feature after the other, for the first ones, the largest ridge that is about as good as any."""
     ridges: list[float] = []
+    taken = [np.zeros((one.pencil.rank, 0)) for one in tried]
     for _ in range(min(n, ONE_BY_ONE)):
-        found = np.exp(np.mean([np.log(fold.after(ridges)) for fold in folds], axis=0))
-        ridges.append(RIDGES[int(np.argmax(found <= AS_WELL * found.min()))])
+        options = [
+            np.concatenate([one.pencil.next_lowest(before, ridge) for ridge in RIDGES], 1)
+            for one, before in zip(tried, taken, strict=True)
+        ]
+        logs = np.mean([np.log(one.slowness(each)) for one, each in zip(tried, options, strict=True)], axis=0)
+        chosen = int(np.argmax(logs <= logs.min() + np.log(AS_WELL)))
+        ridges.append(RIDGES[chosen])
+        taken = [np.column_stack([before, each[:, chosen]]) for before, each in zip(taken, options, strict=True)]
     return ridges
-
-
-def _fall_short(folds: list[_Tried], ridges: list[float], values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """How far values are from those, on held-out time, of features found on the rest; unknown without any."""
-    n = len(values)
-    elsewhere = [np.sort(slowness(one.waves, one.held_out, one.pencil.one_by_one(ridges, n))) for one in folds]
-    return np.abs(np.mean(elsewhere, axis=0) - values) if folds else np.full(n, np.nan)
 
 
 def _errors(

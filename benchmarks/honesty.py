@@ -32,7 +32,7 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-QUICK = ("path", "diffusion-x2", "noise-300x40", "random-chain", "lopsided-kernel", "disc")
+QUICK = ("two-rooms-40", "noise-300x40", "random-chain", "kernel-between-rows", "lopsided-kernel", "disc", "moons-2000")
 """A few of different kinds, for CI."""
 FLOOR = 1e-6
 """Errors below it, relative to an eigenvalue or the range of them, are rounding: no error, and not told apart."""
@@ -45,6 +45,8 @@ def record_of(name: str) -> dict[str, Any]:
     """Solves one problem here: each mode with its errors, what was warned of, or why there are none."""
     from honesty_problems import load
 
+    from eigenax import RunError
+
     problem = load()[name]
     record: dict[str, Any] = {"name": name, "kind": problem.kind}
     began = time.perf_counter()
@@ -54,7 +56,7 @@ def record_of(name: str) -> dict[str, Any]:
             record |= modes_of(problem.run())
         except ModuleNotFoundError as error:
             record |= {"status": "skipped", "why": str(error)}
-        except ValueError as error:  # what `solve` refuses, in one sentence
+        except (ValueError, RunError) as error:  # what `solve` refuses, in one sentence
             traceback.print_exc()
             record |= {"status": "refused" if problem.may_refuse else "error", "why": str(error)}
     told = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning | UserWarning)]
@@ -141,7 +143,9 @@ def table(records: list[dict[str, Any]]) -> str:
             f"{record['seconds']:5.0f}{warned}"
         )
     told = counts(records)
+    all_modes = [mode for one in records for mode in one.get("modes", [])]
     others = {status: sum(one["status"] == status for one in records) for status in {one["status"] for one in records}}
+    rounded = sum(mode["true"] > ENOUGH * mode["stated"] for mode in all_modes if mode["verdict"] == "within")
     silent = sum(
         mode["verdict"] == "unmarked" for one in records if not one["warnings"] for mode in one.get("modes", [])
     )
@@ -151,6 +155,7 @@ def table(records: list[dict[str, Any]]) -> str:
         f"{sum(told[verdict] for verdict in VERDICTS)} modes: {told['within']} within {ENOUGH} stated errors, "
         f"{told['marked']} beyond and marked or without a finite error, {told['unmarked']} beyond and unmarked "
         f"({silent} of them without any warning)",
+        f"{rounded} of those within are so because errors below {FLOOR:g} count as none",
         f"stated over true error: median {told['median ratio']:.2g}",
         "",
         "Errors are relative to the eigenvalue, or to the range of all that were asked for if that is larger; below "

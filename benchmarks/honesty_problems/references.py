@@ -163,13 +163,3 @@ def walk_of(chain: np.ndarray, steps: int, rng: np.random.Generator) -> np.ndarr
     for step in range(1, steps):
         states[step] = min(np.searchsorted(sums[states[step - 1]], uniform[step]), len(chain) - 1)
     return states
-
-
-def counted(episodes: list[np.ndarray], states: int) -> np.ndarray:
-    """How often each pair of states followed each other, in either order."""
-    matrix = np.zeros((states, states))
-    for one_episode in episodes:
-        np.add.at(matrix, (one_episode[:-1], one_episode[1:]), 0.5)
-    matrix = matrix + matrix.T
-    seen = matrix.sum(1) > 0
-    return matrix[seen][:, seen]

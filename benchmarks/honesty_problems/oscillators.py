@@ -43,7 +43,7 @@ def quartic() -> Found:
 @problem(KIND, "quartic-2d", 50)
 def coupled_quartic() -> Found:
     """½ p² + ½ r² + x² y², along whose axes functions reach far."""
-    line = Line((-8, 8), pieces=8, degree=10)
+    line = Line((-8, 8), pieces=6, degree=16)
     exact = plane_levels(lambda x, y: 0.5 * (x**2 + y**2) + x**2 * y**2, (line, line), 6, kinetic=0.5)
     operator = schroedinger(lambda x: 0.5 * jnp.sum(x**2) + x[0] ** 2 * x[1] ** 2, kinetic=0.5)
     return solved(operator, ex.Box(-8, 8, dims=2), exact)
@@ -54,7 +54,7 @@ def henon_heiles() -> Found:
     def potential(x, y):
         return 0.5 * (x**2 + y**2) + 0.1118 * (x**2 * y - y**3 / 3)
 
-    line = Line((-6.5, 6.5), pieces=8, degree=10)
+    line = Line((-6.5, 6.5), pieces=6, degree=16)
     exact = plane_levels(potential, (line, line), 6, kinetic=0.5)
     return solved(schroedinger(lambda x: potential(x[0], x[1]), kinetic=0.5), ex.Box(-6.5, 6.5, dims=2), exact)
 

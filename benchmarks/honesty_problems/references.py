@@ -140,8 +140,13 @@ def graph_levels(weights: Any, n: int, *, by_degrees: bool = False) -> np.ndarra
 
 
 def reversible_levels(chain: np.ndarray, n: int) -> np.ndarray:
-    """The largest n values, the constant's 1 first, of a transition matrix with its time reversed half of the time."""
+    """The largest n values, the constant's 1 first, of a transition matrix with its time reversed half of the time.
+
+    States of a share of less than 1e-11, which rounding cannot tell from none, are left out.
+    """
     stationary = stationary_of(chain)
+    seen = stationary > 1e-11
+    stationary, chain = stationary[seen], chain[seen][:, seen]
     flow = stationary[:, None] * chain
     root = np.sqrt(stationary)
     both = (flow + flow.T) / 2 / root[:, None] / root

@@ -37,7 +37,7 @@ def coupled_angles() -> Found:
     def potential(x, y, cos=np.cos):
         return 3 * cos(x - y) - cos(x) - 2 * cos(y)
 
-    line = Line(CIRCLE, PERIODIC, pieces=5, degree=10)
+    line = Line(CIRCLE, PERIODIC, pieces=4, degree=12)
     operator = schroedinger(lambda x: potential(x[0], x[1], jnp.cos))
     exact = plane_levels(potential, (line, line), 6)
     return solved(operator, ex.Box(*CIRCLE, dims=2, boundary="periodic"), exact)

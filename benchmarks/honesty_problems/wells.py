@@ -75,7 +75,7 @@ def three_wells_in_a_plane() -> Found:
         wide = -6 * exp(-((x - 4) ** 2 + (y - 2) ** 2) / 4)
         return deep + wide - 7.5 * exp(-((x - 0.5) ** 2 + (y + 4) ** 2) / 2)
 
-    line = Line((-9, 9), pieces=9, degree=10)
+    line = Line((-9, 9), pieces=6, degree=18)
     exact = plane_levels(potential, (line, line), 6)
     return solved(schroedinger(lambda x: potential(x[0], x[1], jnp.exp)), ex.Box(-9, 9, dims=2), exact)
 
@@ -84,7 +84,10 @@ def three_wells_in_a_plane() -> Found:
 def mueller_brown() -> Found:
     """The Schrödinger form of diffusion in the Müller–Brown potential at β = 0.1: its first value is zero."""
     exact = plane_levels(
-        lambda x, y: _effective(x, y, np), (Line((-2.2, 1.7), pieces=8), Line((-1.0, 2.6), pieces=8)), 4, kinetic=10.0
+        lambda x, y: _effective(x, y, np),
+        (Line((-2.2, 1.7), pieces=6, degree=24), Line((-1.0, 2.6), pieces=6, degree=24)),
+        4,
+        kinetic=10.0,
     )
     operator = schroedinger(lambda x: _effective(x[0], x[1], jnp), kinetic=10.0)
     return solved(operator, ex.Box((-2.2, -1.0), (1.7, 2.6)), exact)

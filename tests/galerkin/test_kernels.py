@@ -159,3 +159,25 @@ def test_what_cannot_be_solved_is_told_in_a_sentence(operator, source, n, which,
 def test_another_operator_is_refused():
     with pytest.raises(ValueError, match=r"takes .*Kernel, or a sum of them.* Give another solver"):
         solved(RBF + ex.Potential(lambda x: x[0]), LINE, 1)
+
+
+def test_a_kink_where_points_meet_is_in_the_errors():
+    kernel = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum(jnp.abs(x - y))))
+    modes = solved(kernel, ex.Box(-1, 1), 4)
+    nodes, weights = np.polynomial.legendre.leggauss(1000)
+    roots = np.sqrt(weights / 2)
+    exact = eigsh(roots[:, None] * np.exp(-np.abs(nodes[:, None] - nodes)) * roots, 4, return_eigenvectors=False)[::-1]
+    bias = 3e-7  # of that matrix, which has the kink as well
+    wrong = np.abs(modes.eigenvalues - exact)
+    assert (wrong < 3 * modes.standard_errors + bias).all()
+    assert (modes.standard_errors > 1e-8).all()
+    assert (modes.standard_errors < 1e-5).all()
+
+
+def test_pairs_of_a_row_with_itself_count_as_often_in_subsets_as_in_all_rows(monkeypatch):
+    rows = RNG.normal(size=(1500, 1))
+    with_itself = ex.Kernel(lambda x, y: jnp.where(x[0] == y[0], 300.0, 0.0) + 1)
+    monkeypatch.setattr(kernels, "ALL_PAIRS", 1000)
+    monkeypatch.setattr(kernels, "SUBSET", 500)
+    modes = solved(with_itself, rows, 3)
+    np.testing.assert_allclose(modes.eigenvalues, [1.2, 0.2, 0.2], rtol=0.01)

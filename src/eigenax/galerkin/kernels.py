@@ -1,5 +1,6 @@
 """Integral operators: random waves of rows of numbers, over all pairs of these."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -37,6 +38,8 @@ ALL_PAIRS, SUBSET = 20_000, 16_384
 SIZES, ENOUGH, REPEATS, FOUND_ON = (2048, 4096, 8192), 1e-4, 4, 4096
 """Points drawn of a distribution until the scatter between repeats is a small enough share of each eigenvalue, and the
 most that all waves are evaluated on; those that are found, on more."""
+FALL = 1 / 8, 3 / 4
+"""The least and the largest factor by which twice the points are taken to bring the error of a lattice down."""
 ZERO, ROUNDING = 1e-12, 1e-13
 """The least eigenvalue and the least error, as shares of the largest value."""
 BLOCK, GUARDS = 2**22, 16
@@ -146,27 +149,55 @@ class OnPairs(Discretisation):
         return signs_of([trial.basis.combined(self.some.x, solution.coefficients)])
 
     def _repeated(self, waves: RandomWaves) -> "tuple[Ritz, Float[np.ndarray, ' m']]":
-        """What is found on some points and measured on others, several times, and the scatter of the values."""
+        """What is found on some points and measured on others, several times, and the error of the values' mean."""
         p, operator = self.problem, self.operator
-        repeats, scatter, found = [], np.zeros(p.n), None
+        repeats, values, errors, found = [], np.zeros(p.n), np.zeros(p.n), None
         for size in SIZES if self.rows is None else (SUBSET,):
             if found is None or size <= FOUND_ON:
                 first = some_points(p.source, p.seed, 0, min(size, FOUND_ON))
                 found = _within(operator, first, waves.with_constant(first.x), p.n, p.progress)
-            others = [some_points(p.source, p.seed, repeat, size) for repeat in range(1, REPEATS + 1)]
-            repeats = [
-                _within(operator, points, waves.combined(points.x, found.coefficients), p.n, p.progress)
-                for points in others
-            ]
-            each = np.stack([repeat.values for repeat in repeats])
-            # Values that are almost alike change places, which hides how far each of them moves.
-            scatter = maximum_filter1d(each.std(0, ddof=1), 3) / np.sqrt(REPEATS)
-            if (scatter[: p.n] <= ENOUGH * np.abs(each.mean(0)[: p.n])).all():
+            repeats = self._elsewhere(waves, found, size)
+            values, errors = _mean_value(repeats)
+            if self.rows is None:
+                sizes = [size // part for part in (2, 4) if size // part >= 2 * len(found.values)]
+                fewer = [_mean_value(self._elsewhere(waves, found, less))[0] for less in sizes]
+                errors = np.hypot(errors, _unseen([values, *fewer]))
+            if (errors[: p.n] <= ENOUGH * np.abs(values[: p.n])).all():
                 break
         assert found is not None, "there is at least one size"
-        values = np.mean([repeat.values for repeat in repeats], axis=0)
         residuals = np.sqrt(np.mean([repeat.residuals**2 for repeat in repeats], axis=0))
-        return Ritz(values, residuals, found.coefficients @ _together(repeats)), scatter
+        return Ritz(values, residuals, found.coefficients @ _together(repeats)), errors
+
+    def _elsewhere(self, waves: RandomWaves, found: Ritz, size: int) -> list[Ritz]:
+        """Functions on several sets of points that they were not found on."""
+        p = self.problem
+        others = [some_points(p.source, p.seed, repeat, size) for repeat in range(1, REPEATS + 1)]
+        return [
+            _within(self.operator, points, waves.combined(points.x, found.coefficients), p.n, p.progress)
+            for points in others
+        ]
+
+
+def _mean_value(repeats: list[Ritz]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+    """The mean of the values over repeats and its standard error.
+
+    Values that are almost alike change places, which hides how far each of them moves.
+    """
+    each = np.stack([repeat.values for repeat in repeats])
+    return each.mean(0), maximum_filter1d(each.std(0, ddof=1), 3) / np.sqrt(len(repeats))
+
+
+def _unseen(values: list[Float[np.ndarray, " m"]]) -> Float[np.ndarray, " m"]:
+    """The error that all lattices of a size share: what is left if values at half, a quarter … of it go on as they do.
+
+    A kernel with a kink where its points meet, such as exp(−|x − x'|), is the same at each shift of a lattice.
+    """
+    changes = [maximum_filter1d(np.abs(more - less), 3) for more, less in itertools.pairwise(values)]
+    if not changes:
+        return np.zeros_like(values[0])
+    last, before = changes[0], changes[-1] if len(changes) > 1 else np.zeros_like(changes[0])
+    fall = np.clip(last / np.maximum(before, np.finfo(float).tiny), *FALL)
+    return last * fall / (1 - fall)
 
 
 @eqx.filter_jit
@@ -231,7 +262,12 @@ def _within(
     applied = np.empty_like(basis)
     for first in progress_track(range(0, len(roots), block), "pairs", show=progress):
         part = slice(first, first + block)
-        applied[part] = roots[part, None] * (_gram_of(operator, points.x[part], points.x) @ (roots[:, None] * basis))
+        gram = _gram_of(operator, points.x[part], points.x)
+        if points.own != points.others:
+            own = gram[:, part].diagonal()
+            gram = points.others * gram
+            np.fill_diagonal(gram[:, part], points.own * own)
+        applied[part] = roots[part, None] * (gram @ (roots[:, None] * basis))
     check_finite(applied)
     matrix = basis.T @ applied
     found, rotation = np.linalg.eigh((matrix + matrix.T) / 2)

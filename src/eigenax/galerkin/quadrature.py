@@ -22,6 +22,9 @@ class Quadrature(NamedTuple):
 
     x: Float[np.ndarray, "p d"]
     weights: Float[np.ndarray, " p"]
+    own: float = 1.0
+    others: float = 1.0
+    """What the pair of a point with itself counts in a mean over pairs, and a pair with another."""
 
 
 def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature:
@@ -30,8 +33,10 @@ def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 8), repeat)
     if rows is not None:
         order = np.random.default_rng(seed).permutation(len(rows))
-        kept = np.roll(order, -repeat * size)[: min(size, len(rows))]
-        return Quadrature(rows[kept], np.full(len(kept), 1 / len(kept)))
+        kept, every = np.roll(order, -repeat * size)[: min(size, len(rows))], len(rows)
+        own = len(kept) / every  # of the pairs of all rows, fewer are of a row with itself
+        others = own * (every - 1) / max(len(kept) - 1, 1)
+        return Quadrature(rows[kept], np.full(len(kept), 1 / len(kept)), own, others)
     if density is not None:
         return _crowded(density, size, np.random.default_rng([seed, 8, repeat]))
     with counting_in("float64"):

@@ -4,9 +4,10 @@
     python benchmarks/graph_scaling.py moments 64 2000     # one of them, so many steps
 
 The graph has 100 489 nodes, the cells of a room of 317 × 317, each seen as (x, y). `moments` and `natural` train a
-network on walks along its edges with SpIN and with the natural gradient; `waves` is what `solve` does unless told
-otherwise, and its steps are bases. Each line is a process of its own, its memory the most it ever held. Errors are
-|λ / exact − 1|, mean and largest over all modes but the first, with exact values in closed form.
+network on walks along its edges with SpIN and with the natural gradient; `waves` are those of their features, whose
+steps are bases, and `nodes` is what `solve` does unless told otherwise. Each line is a process of its own, its memory
+the most it ever held. Errors are |λ / exact − 1|, mean and largest over all modes but the first, with exact values in
+closed form.
 """
 
 import math
@@ -27,7 +28,7 @@ from eigenax.datasets.gridworlds import one_room
 
 SIDE = 317
 WALKS = {"moments": 1024, "natural": 192}
-STEPS = {"moments": 2000, "natural": 40, "waves": 3}
+STEPS = {"moments": 2000, "natural": 40, "waves": 3, "nodes": 1}
 MODES = (64, 128)
 
 
@@ -48,7 +49,7 @@ def settings(way: str, n: int, steps: int) -> dict[str, Any]:
     if way == "natural":
         perceptrons = ex.Separate(2, n, width=24, depth=2, activation="sin", key=ex.network_key(0))
         return shared | {"solver": ex.NaturalGradient(**measured), "network": ex.OnInputs(inputs, perceptrons)}
-    return shared
+    return shared | ({"solver": ex.RayleighRitz(n_basis=256)} if way == "waves" else {})
 
 
 def one(way: str, n: int, steps: int) -> None:

@@ -14,6 +14,7 @@ class StopReason(enum.StrEnum):
     STALLED = "the residuals no longer fall"
     MAX_STEPS = "all steps were taken"
     EXACT = "what is missed is less than a millionth"
+    DECOMPOSED = "the matrix of all nodes was decomposed"
     SPANNED = "more functions are no further functions of what was seen"
     HELD_OUT = "more functions do no better on data that they were not found on"
     LARGEST_BASIS = "there is no further basis to try"
@@ -29,5 +30,6 @@ ADVICE = {
     StopReason.MAX_STEPS: "more steps",
     StopReason.HELD_OUT: "more data",
     StopReason.SPANNED: "more data",
+    StopReason.DECOMPOSED: "more data, or features that tell all nodes apart",
     StopReason.EXACT: "more points, or a larger tol",
 }

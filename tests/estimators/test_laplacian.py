@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from eigenax.baselines.graph import exact_modes, graph_of_steps
 from eigenax.environments import Eigenpurpose
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
 
@@ -197,3 +198,32 @@ def test_eigenpurposes_of_the_wrong_kind_are_refused():
 def test_gymnasium_finds_nothing_wrong_with_an_eigenpurpose():
     representation = LaplacianRepresentation(1, samples=1000, random_state=0).fit(gymnasium.make("CliffWalking-v1"))
     check_env(Eigenpurpose(gymnasium.make("CliffWalking-v1"), representation, component=0), skip_render_check=True)
+
+
+def test_numbers_of_states_are_counted_and_decomposed_and_their_parts_are_told():
+    """Four rings that no step joins, of forty states each, numbered at random: what Taxi is."""
+    rng = np.random.default_rng(0)
+    numbers = rng.permutation(160).reshape(4, 40)
+    walks = [ring[rng.choice([-1, 1], 4000).cumsum() % 40] for ring in numbers]
+    with pytest.warns(RuntimeWarning, match="the graph has 4 parts"):
+        found = LaplacianRepresentation(5, random_state=0).fit(walks)
+    before, after = (np.concatenate([walk[part] for walk in walks]) for part in (slice(-1), slice(1, None)))
+    exact = exact_modes(graph_of_steps(before, after, 160), 6).values[:6]
+    np.testing.assert_allclose(found.eigenvalues_, exact[1:], atol=1e-12)
+    assert np.ptp(found.transform(numbers.ravel())[:, :3].reshape(4, 40, 3), axis=1).max() < 1e-6
+    assert len(np.unique(found.transform(numbers[:, 0])[:, :3].round(3), axis=0)) == 4
+
+
+def test_observations_with_names_are_to_be_flattened():
+    class Named(Corridor):
+        def __init__(self):
+            super().__init__("row")
+            self.observation_space = gymnasium.spaces.Dict({"row": gymnasium.spaces.Box(0, SIZE, (2,))})
+
+        def _observed(self):
+            return {"row": super()._observed().copy()}
+
+    with pytest.raises(ValueError, match=r"got Dict: give gymnasium.wrappers.FlattenObservation\(env\)"):
+        LaplacianRepresentation(2, random_state=0).fit(Named())
+    flat = gymnasium.wrappers.FlattenObservation(Named())
+    assert LaplacianRepresentation(2, samples=2000, random_state=0).fit(flat).n_features_in_ == 2

@@ -6,11 +6,10 @@ import scipy.linalg
 import scipy.sparse
 
 import eigenax as ex
-from eigenax.baselines.graph import exact_modes, graph_of, graph_of_edges
+from eigenax.baselines.graph import exact_modes, graph_of
 from eigenax.datasets.gridworlds import read_map, rooms
 from eigenax.errors import InterruptedRun
 from eigenax.evaluation.cosines import matched
-from eigenax.galerkin import graph
 from eigenax.galerkin.embedding import neighbour_graph
 
 GRID = rooms(2, 4)
@@ -72,16 +71,6 @@ def test_columns_of_any_scale_are_the_same_to_it():
         ex.solve(ex.GraphLaplacian(), ex.Transitions(GRID.edges(), x), n=6, progress=False) for x in (CELLS, stretched)
     ]
     np.testing.assert_allclose(found[0].eigenvalues, found[1].eigenvalues, atol=1e-8)
-
-
-def test_walls_of_maps_with_more_cells_than_waves_are_seen(monkeypatch):
-    monkeypatch.setattr(graph, "MOST", 64)  # as 4096 waves are for thousands of cells
-    grid = rooms(3, 4, seed=1)
-    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(grid.edges(), grid.cells.astype(float)), n=4, progress=False)
-    exact = exact_modes(graph_of_edges(grid.edges(), len(grid.cells)), 4)
-    learned, counts = np.asarray(modes(grid.cells.astype(float))), np.ones(len(grid.cells))
-    assert matched(learned, exact.vectors, exact.values, counts).cosines.min() > 1 - 1e-9
-    assert len(grid.cells) > 2 * 64
 
 
 def test_nodes_that_hardly_differ_are_fitted_as_well_as_rounding_allows():
@@ -178,7 +167,7 @@ def _moves_everywhere():
 
 def test_a_run_goes_on_to_the_same_bits(tmp_path):
     problem = ex.GraphLaplacian(), ex.Transitions(GRID.edges(), CELLS)
-    settings = {"n": 5, "solver": ex.RayleighRitz(n_basis=20), "progress": False}
+    settings = {"n": 5, "solver": ex.RayleighRitz(n_basis=20, max_basis=40), "progress": False}
     whole = ex.solve(*problem, **settings)
     assert whole.steps == 2
 
@@ -201,9 +190,11 @@ def test_what_cannot_be_had_is_one_sentence():
 
 
 def test_parts_that_no_edge_joins_have_a_zero_each():
-    with pytest.warns(UserWarning, match="2 components"):
-        source = ex.Transitions([(0, 1), (1, 2), (3, 4)], np.arange(5.0)[:, None])
-    modes = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
+    source = ex.Transitions([(0, 1), (1, 2), (3, 4)], np.arange(5.0)[:, None])
+    with pytest.warns(RuntimeWarning, match="the graph has 2 parts"):
+        modes = ex.solve(ex.GraphLaplacian(), source, n=4, progress=False)
+    assert "the graph has 2 parts" in modes.note
+    np.testing.assert_allclose(modes(np.arange(5.0)[:, None])[:, 0], 1, rtol=1e-6)
     np.testing.assert_allclose(modes.eigenvalues, [0, 0, 1, 2], atol=1e-10)
 
 

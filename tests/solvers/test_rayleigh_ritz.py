@@ -141,7 +141,7 @@ def test_a_run_that_has_ended_is_read_back_to_the_same_bits(tmp_path):
         (WELL, ex.Box(-6, 6), {"n_basis": 32, "samples": 2**12}),
         (ex.Slowness(), ex.Clips(ROWS), {}),
         (ex.GraphLaplacian(), RING, {"n_basis": 8, "max_basis": 40}),
-        (ex.GraphLaplacian(), STEPS, {}),
+        (ex.GraphLaplacian(), STEPS, {"n_basis": 8, "max_basis": 40}),
         (ex.GraphLaplacian(), RING, {"basis": ex.SoftmaxCells(12)}),
         (-ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2))), ex.Arrays(ROWS), {}),
     ],

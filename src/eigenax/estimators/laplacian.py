@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from eigenax.checks import whole
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
 from eigenax.operators.base import Operator
 from eigenax.operators.graph import GraphLaplacian
-from eigenax.sources.steps import random_episodes
+from eigenax.sources.base import Source
+from eigenax.sources.steps import Steps, random_episodes
 
 
 class LaplacianRepresentation(SlowFeatureAnalysis):
@@ -21,7 +21,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     list of episodes of observations, or a tuple (observations, next observations) of transitions. Observations are
     numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
     `n_components` values for each observation; those of images are made of an image and the one before it, but for
-    recorded transitions. Those of a state that was never visited, which is none of `visited_`, are not known: NaN.
+    recorded transitions. Steps between numbers of states are counted and their matrix is decomposed; functions of a
+    state that was never visited, which is none of `visited_`, are not known: NaN.
     `eigenvalues_` are those of I − D⁻¹A, half the slowness.
 
     >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
@@ -30,7 +31,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     True
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_", "visited_")
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_")
     _operator: ClassVar[Operator] = GraphLaplacian()
 
     def __init__(
@@ -73,27 +74,22 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
             episodes = self._of_states(episodes, states, reset)
         elif reset:
-            self.states_, self.visited_ = 0, []
+            self.states_ = 0
         return super()._checked([_colours_first(one) for one in episodes], reset)
 
-    def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
-        """The functions at each observation; NaN at states that were never visited."""
-        check_is_fitted(self)
-        episodes = self._checked(X, reset=False)
-        values = self._features(episodes)
-        if self.states_:
-            states = np.concatenate([rows.argmax(1) for rows in episodes])
-            values[~np.isin(states, self.visited_)] = np.nan
-        return values
-
-    def _learned(self, episodes: list[np.ndarray], network: Any) -> SlowFeatureAnalysis:
-        if self.states_:
-            self.visited_ = sorted({*self.visited_, *(int(state) for rows in episodes for state in rows.argmax(1))})
-        return super()._learned(episodes, network)
+    def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
+        """Steps between states are counted."""
+        if not self.states_:
+            return super()._source(episodes, trains)
+        return Steps(
+            *(np.concatenate(part) for part in ([one[:-1] for one in episodes], [one[1:] for one in episodes]))
+        )
 
     def _told(self) -> None:
         self.eigenvalues_ = self.modes_.eigenvalues
         self._n_features_out = self.modes_.n
+        known = np.isfinite(self.modes_(np.arange(self.states_)[:, None]))[:, 0] if self.states_ else []
+        self.visited_ = np.flatnonzero(known).tolist()
 
     def _walked(self, env: Any) -> list[np.ndarray]:
         """Observations of a random agent, episode by episode."""
@@ -104,14 +100,14 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         return longer or episodes
 
     def _of_states(self, episodes: list[np.ndarray], states: int, reset: bool) -> list[np.ndarray]:
-        """Numbers of states, of which there are this many at least, as rows with a one in the place of the state."""
+        """Numbers of states, of which there are this many at least, one a row."""
         least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
         if reset:
-            self.states_, self.visited_ = max(states, most + 1), []
+            self.states_ = max(states, most + 1)
         if least < 0 or most >= self.states_:
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
-        return [np.eye(self.states_)[one] for one in episodes]
+        return [one[:, None] for one in episodes]
 
 
 def _is_environment(X: Any) -> bool:

@@ -19,6 +19,7 @@ from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
 from eigenax.samples import BATCHES
 from eigenax.solvers.spin import SpIN
+from eigenax.sources.base import Source
 from eigenax.sources.clips import Clips, episodes_of
 
 DRAWS = 4096
@@ -49,7 +50,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
     True
     """
 
-    _format: ClassVar[str] = "eigenax-slow-features-5"
+    _format: ClassVar[str] = "eigenax-slow-features-6"
     _holds: ClassVar[str] = "slow features"
     _operator: ClassVar[Operator] = Slowness()
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
@@ -115,7 +116,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         try:
             modes = solve(
                 self._operator,
-                Clips([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), frames=self.frames_),
+                self._source(episodes, trains),
                 n + 1,
                 network=network if network is None or network is not self.network else WithConstant(network),
                 solver=self._solver(episodes) if trains else None,
@@ -128,6 +129,10 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         self.modes_: Modes = modes[1:]
         self._told()
         return self
+
+    def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
+        """What is learned from."""
+        return Clips([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), frames=self.frames_)
 
     def _clip(self, episodes: list[np.ndarray], trains: bool) -> int:
         """Points of a clip: all pairs are seen where nothing is trained."""

@@ -92,7 +92,6 @@ class GridWorld(Experiment):
             "transitions": self.transitions,
             "steps": modes.steps,
             "stopped": modes.stop_reason,
-            "waves": modes.coefficients.shape[0],
             "seconds": seconds,
             "exact": exact.values[: self.n],
             "relative_errors": errors,
@@ -112,10 +111,10 @@ class GridWorld(Experiment):
 
     def _told(self, graph: "Graph") -> list[str]:
         """What exact values are of, where they are not the map's."""
-        from eigenax.sources.transitions import parts_of
+        from scipy.sparse.csgraph import connected_components
 
         seen = int((graph.counts > 0).sum())
-        parts = parts_of(graph.laplacian, graph.counts)
+        parts = connected_components(graph.laplacian, directed=False)[0] - len(graph.counts) + seen
         told = [
             f"exact values are those of the graph of the {self.transitions} steps between {seen} of "
             f"{len(graph.counts)} cells; they are about a quarter of the map's own, since a step is one of four moves"

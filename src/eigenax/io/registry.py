@@ -28,6 +28,7 @@ HOMES = {
     "MLP": "eigenax.networks.mlp",
     "Mixture": "eigenax.sources.mixture",
     "Modes": "eigenax.modes",
+    "NodalValues": "eigenax.networks.nodal",
     "Offset": "eigenax.networks.boundary",
     "OnDisk": "eigenax.sources.rows",
     "OnInputs": "eigenax.networks.base",

@@ -11,7 +11,7 @@ class AutoSolver(SolverChoice):
 
     | solver | where |
     |---|---|
-    | `RayleighRitz` | no network and no sampler is given, and: a differential operator on a box or a surface; a kernel on any source of vectors; slowness, from the slowest on, of series of rows in memory; a graph Laplacian or slowness on a graph or steps between rows |
+    | `RayleighRitz` | no network and no sampler is given, and: a differential operator on a box or a surface; a kernel on any source of vectors; slowness, from the slowest on, of series of rows in memory; a graph Laplacian or slowness on a graph or steps between rows, by the eigensolvers of SciPy where nodes or states are numbered or seen again: `modes.stop_reason` is `DECOMPOSED` |
     | `SpIN` | everything else: a network or a sampler is given, images, files that stay on the disk, the fastest functions of a series, other operators |
 
     >>> import eigenax as ex

@@ -13,6 +13,7 @@ from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.embedding import OnCells, SoftmaxCells
 from eigenax.galerkin.graph import OnGraph, OnSteps
 from eigenax.galerkin.kernels import OnPairs
+from eigenax.galerkin.on_nodes import OnNodes, OnStates
 from eigenax.galerkin.place import OnDomain
 from eigenax.galerkin.series import OnSeries
 from eigenax.galerkin.sizes import Sizes
@@ -45,7 +46,8 @@ class RayleighRitz(Solver):
     """No training: one basis of functions after the other, their best combinations in float64, the best basis of all.
 
     What the functions are depends on the problem: random waves where the states are, for a differential operator on a
-    box or a surface; random waves of the features, for graphs, kernels and series; `basis=SoftmaxCells()` for a smooth
+    box or a surface; any values at all nodes, for graphs and states that are counted, whose matrix has its eigenvectors
+    from SciPy; random waves of the features, for kernels, series and larger graphs; `basis=SoftmaxCells()` for a smooth
     embedding of a graph. Bases begin with `n_basis` functions and grow from one to the next, on a domain twofold, up
     to `max_basis`; on a domain, `samples` points measure each of them, and they are found on as many, but at least 64
     for each function of the basis. All three are chosen for the problem unless given.
@@ -95,14 +97,19 @@ class RayleighRitz(Solver):
             return f"RayleighRitz takes {takes}. Give another solver, such as SpIN(), for the rest"
         if (self.max_basis or problem.n) < problem.n:
             return f"max_basis must be at least n = {problem.n}, a function for each mode; got {self.max_basis}"
-        asked = {name for name in Sizes._fields if getattr(self, name) is not None}
-        useless = asked - self._kind(problem).has_use_for
+        useless = self._asked - self._kind(problem).has_use_for
         if not useless:
             return None
         return f"RayleighRitz has no use for {' and '.join(sorted(useless))} on such a problem; leave it out"
 
+    @property
+    def _asked(self) -> set[str]:
+        return {name for name in Sizes._fields if getattr(self, name) is not None}
+
     def _kind(self, problem: Problem) -> type[Discretisation]:
-        return next(kind for kind in discretisations(self.basis) if kind.why_not(problem) is None)
+        """The first that can, and that has use for the sizes asked for if there is one."""
+        able = [kind for kind in discretisations(self.basis) if kind.why_not(problem) is None]
+        return next((kind for kind in able if self._asked <= kind.has_use_for), able[0])
 
     def prepared(self, problem: Problem) -> Problem:
         """As it is, once it has been looked at."""
@@ -183,4 +190,4 @@ def _laid_out(guess: Any) -> Any:
 
 def discretisations(basis: SoftmaxCells | None) -> tuple[type[Discretisation], ...]:
     """Those that make functions of this kind, in the order in which they are asked."""
-    return (OnDomain, OnGraph, OnSteps, OnSeries, OnPairs) if basis is None else (OnCells,)
+    return (OnDomain, OnNodes, OnStates, OnGraph, OnSteps, OnSeries, OnPairs) if basis is None else (OnCells,)

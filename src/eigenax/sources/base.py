@@ -106,6 +106,7 @@ class Source(Sampler):
     | `rows` | all points there are, rows of numbers of equal weight |
     | `graph` | all nodes, rows of numbers, and all edges |
     | `steps` | all steps of a process between rows of numbers |
+    | `numbered` | whether these rows are numbers of nodes or states, which tell nothing else |
     | `episodes` | all series, of rows of numbers |
     """
 
@@ -169,6 +170,11 @@ class Source(Sampler):
     def steps(self) -> "StepData | None":
         """All steps."""
         return None
+
+    @property
+    def numbered(self) -> bool:
+        """Whether nodes or states are known by their number alone."""
+        return False
 
     @property
     def episodes(self) -> Sequence[Float[np.ndarray, "_ d"]] | None:

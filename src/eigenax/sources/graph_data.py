@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int, Real
 
 from eigenax.core.ritz import distance_to_exact
+from eigenax.core.row_keys import distinct
 from eigenax.progress import progress_track
 
 PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
@@ -37,10 +38,15 @@ class WholeGraph:
     """All nodes and edges of a graph, and `scale` times its Laplacian, in float64."""
 
     def __init__(
-        self, rows: Float[np.ndarray, "nodes d"], matrix: scipy.sparse.csr_array, measure: str, scale: float = 1.0
+        self,
+        rows: Float[np.ndarray, "nodes d"],
+        matrix: scipy.sparse.csr_array,
+        measure: str,
+        scale: float = 1.0,
+        counts: Float[np.ndarray, " nodes"] | None = None,
     ):
         self.rows, self.matrix, self.measure, self.scale = rows, matrix, measure, scale
-        counts = counts_of(matrix, measure)
+        counts = counts_of(matrix, measure) if counts is None else counts
         self.counts, self.total = counts / counts.sum(), float(counts.sum())
         self.rank = int((counts > 0).sum())
 
@@ -57,12 +63,25 @@ class WholeGraph:
 
     def scaled(self, scale: float) -> "WholeGraph":
         """The same with another multiple of the Laplacian."""
-        return self if scale == self.scale else WholeGraph(self.rows, self.matrix, self.measure, scale)
+        if scale == self.scale:
+            return self
+        return WholeGraph(self.rows, self.matrix, self.measure, scale, self.total * self.counts)
 
-    @cached_property
-    def told_apart(self) -> bool:
-        """Whether no two nodes with edges have the same features."""
-        return len(np.unique(self.rows[self.counts > 0], axis=0)) == self.rank
+    def merged(self, places: Int[np.ndarray, " merged"], numbers: Int[np.ndarray, " nodes"]) -> "WholeGraph":
+        """Of nodes with the same number one, which has all their edges and counts as they do together.
+
+        Each has the row at its place.
+        """
+        if len(places) == len(numbers):
+            return self
+        into = scipy.sparse.csr_array((np.ones(len(numbers)), (numbers, np.arange(len(numbers)))))
+        matrix = scipy.sparse.csr_array(into @ self.matrix @ into.T)
+        return WholeGraph(self.rows[places], matrix, self.measure, self.scale, self.total * (into @ self.counts))
+
+    def check(self, n: int) -> None:
+        """Refuse more functions than can differ."""
+        if n > self.rank:
+            raise ValueError(f"n must be at most the number of nodes with edges, {self.rank}; got {n}")
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some edges change."""
@@ -80,9 +99,8 @@ class WholeGraph:
             sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else list(parts)
         return Sums(sums[0], (sums[1] + sums[1].T) / 2)
 
-    def quotients(self, functions: Functions) -> Quotients:
-        """Of functions as they are, which rounding has made others than the moments tell."""
-        v = np.concatenate(list(in_pieces(functions, self.rows)))
+    def quotients(self, v: Float[np.ndarray, "nodes n"]) -> Quotients:
+        """Of functions as they are at nodes, which rounding has made others than the moments tell."""
         counted, lv = self.counts > 0, self.laplacian @ v
         norms = self.counts @ v**2
         values = (v * lv).sum(0) / norms
@@ -104,7 +122,7 @@ class StepData:
     Every other batch of them tells whether functions found on the rest hold.
     """
 
-    def __init__(self, before: Float[np.ndarray, "steps d"], after: Float[np.ndarray, "steps d"], scale: float = 1.0):
+    def __init__(self, before: Real[np.ndarray, "steps d"], after: Real[np.ndarray, "steps d"], scale: float = 1.0):
         if len(before) < 2:
             raise ValueError("there must be at least two steps, one to find functions and one to check them; got 1")
         self.before, self.after, self.rows, self.scale = before, after, before, scale
@@ -112,6 +130,17 @@ class StepData:
     def scaled(self, scale: float) -> "StepData":
         """The same with another multiple of the Laplacian."""
         return StepData(self.before, self.after, scale)
+
+    @cached_property
+    def states(self) -> "States":
+        """The rows that differ, and which of them each step leads from and to."""
+        rows = np.concatenate([self.before, self.after])
+        places, numbers = distinct(rows)
+        return States(rows[places], *np.split(numbers, 2))
+
+    def half(self) -> Bool[np.ndarray, " steps"]:
+        """Which steps are in the first half of `halves`."""
+        return np.arange(len(self.before)) // self._size % 2 == 0
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
         """What some steps change."""
@@ -140,11 +169,28 @@ class StepData:
         scatter = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else values * np.nan
         return scatter, np.full(len(values), np.nan)
 
+    @property
+    def _size(self) -> int:
+        return min(BATCH, -(-len(self.before) // 2))
+
     def _batches(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        size = min(BATCH, -(-len(self.before) // 2))
-        starts = range(0, len(self.before), size)
+        size, starts = self._size, range(0, len(self.before), self._size)
         for start in progress_track(starts, "adding up", show=progress and len(starts) > 16):
             yield self.before[start : start + size], self.after[start : start + size]
+
+
+class States(NamedTuple):
+    """Rows that differ, and steps between them, by their numbers."""
+
+    rows: Float[np.ndarray, "states d"]
+    before: Int[np.ndarray, " steps"]
+    after: Int[np.ndarray, " steps"]
+
+    def graph(self, steps: Bool[np.ndarray, " steps"] | slice, scale: float) -> WholeGraph:
+        """Of some of the steps, each an edge; states count by the steps they are in."""
+        entries, many = (self.before[steps], self.after[steps]), len(self.rows)
+        taken = scipy.sparse.csr_array((np.ones(len(entries[0])), entries), (many, many))
+        return WholeGraph(self.rows, scipy.sparse.csr_array(taken + taken.T), "degrees", scale)
 
 
 def laplacian_of(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:

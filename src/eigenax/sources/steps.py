@@ -7,29 +7,37 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.checks import as_real, whole
+from eigenax.checks import as_array, as_real, whole
 from eigenax.core.batch import Pairs, pairs_of
 from eigenax.sources.base import Held, Source
 from eigenax.sources.graph_data import StepData
 
 
 class Steps(Source):
-    """Recorded steps, drawn uniformly: each an observation and the next one, a row of numbers or an image.
+    """Recorded steps, drawn uniformly: each an observation and the next one, a row of numbers, an image, or the number
+    of a state.
 
     They are the edges of the graph that the process walks on, each as often as it was taken; `GraphLaplacian` of them
-    is I − D⁻¹A of that graph, without its states being numbered.
+    is I − D⁻¹A of that graph, without its states being numbered. Whole numbers, one a step, are numbers of states,
+    which tell nothing else.
 
     >>> place = np.arange(10)
-    >>> Steps(place[:, None], (place + 1)[:, None] % 10).shape
+    >>> Steps(place, (place + 1) % 10).shape
     (1,)
     """
 
     before: Float[Array, "steps ..."]
     after: Float[Array, "steps ..."]
     held: Held[StepData] = eqx.field(static=True)
+    is_numbered: bool = eqx.field(static=True)
     draws = Pairs
 
     def __init__(self, observations: Any, next_observations: Any):
+        both = [as_array("observations", one) for one in (observations, next_observations)]
+        self.is_numbered = all(
+            np.issubdtype(one.dtype, np.integer) and one.size == len(one) for one in map(np.atleast_1d, both)
+        )
+        observations, next_observations = (one[:, None] if self.is_numbered and one.ndim == 1 else one for one in both)
         self.before = as_real("observations", observations)
         self.after = as_real("next_observations", next_observations)
         shapes = self.before.shape, self.after.shape
@@ -48,8 +56,7 @@ class Steps(Source):
     def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Steps":
         """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
         episodes = random_episodes(env, whole("steps", steps), seed)
-        columns = [one.reshape(len(one), -1) if one.ndim < 3 else one for one in episodes]
-        return cls(*(np.concatenate(parts) for parts in zip(*((c[:-1], c[1:]) for c in columns), strict=True)))
+        return cls(*(np.concatenate(parts) for parts in zip(*((one[:-1], one[1:]) for one in episodes), strict=True)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,6 +68,11 @@ class Steps(Source):
         """All steps, unless observations are images."""
         return self.held.data if self.before.ndim == 2 else None
 
+    @property
+    def numbered(self) -> bool:
+        """Where observations are whole numbers, one a step."""
+        return self.is_numbered
+
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """So many steps, all of weight one."""
         index = jax.random.randint(key, (size,), 0, len(self.before))
@@ -71,6 +83,12 @@ def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:
     """What a random agent sees in so many steps of a Gymnasium environment, episode by episode."""
     if not hasattr(env, "action_space"):
         raise ValueError(f"env must be an environment that was made: gymnasium.make(…); got {env!r}")
+    space = getattr(env, "observation_space", None)
+    if type(space).__name__ in {"Dict", "Tuple"}:
+        raise ValueError(
+            f"env must have observations that are arrays or numbers; got {type(space).__name__}: give "
+            "gymnasium.wrappers.FlattenObservation(env)"
+        )
     env.action_space.seed(seed)
     episodes: list[list[Any]] = []
     over = True

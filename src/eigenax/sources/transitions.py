@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
-from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
-from scipy.sparse.csgraph import connected_components
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.checks import as_array, as_real
 from eigenax.core.batch import Pairs
@@ -51,6 +50,7 @@ class Transitions(Source):
     """How many nodes have edges."""
     measure: str = eqx.field(static=True)
     held: Held[WholeGraph] = eqx.field(static=True)
+    is_numbered: bool = eqx.field(static=True)
     draws = Pairs
 
     def __init__(
@@ -63,6 +63,7 @@ class Transitions(Source):
     ):
         if measure not in {"nodes", "degrees"}:
             raise ValueError(f"measure must be 'nodes' or 'degrees'; got {measure!r}")
+        self.is_numbered = features is None
         features = np.arange(_count_of(edges), dtype=float)[:, None] if features is None else features
         self.features = as_real("features", features)
         if self.features.ndim < 2:
@@ -73,7 +74,10 @@ class Transitions(Source):
         matrix = adjacency(edges, weights, len(self.features))
         counts = np.diff(matrix.indptr)
         self.nodes, entries = int((counts > 0).sum()), matrix.nnz
-        _tell_of_parts(matrix, counts)
+        if self.nodes < len(counts):
+            warnings.warn(
+                f"{len(counts) - self.nodes} of {len(counts)} nodes have no edges and are left out", stacklevel=2
+            )
         self.row_starts, self.second = jnp.asarray(matrix.indptr, jnp.int32), jnp.asarray(matrix.indices, jnp.int32)
         self.first = jnp.asarray(np.repeat(np.arange(len(counts)), counts), jnp.int32)
         # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
@@ -93,6 +97,11 @@ class Transitions(Source):
     def graph(self) -> WholeGraph | None:
         """All nodes and edges, unless nodes are images."""
         return self.held.data if self.features.ndim == 2 else None
+
+    @property
+    def numbered(self) -> bool:
+        """Unless features were given."""
+        return self.is_numbered
 
     def whole(self) -> Pairs:
         """Every node and every edge, in both directions."""
@@ -188,24 +197,3 @@ def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
     off_diagonal = listed - scipy.sparse.diags_array(listed.diagonal())
     in_both_directions = off_diagonal.multiply(off_diagonal.T).count_nonzero() > 0
     return listed if in_both_directions else scipy.sparse.csr_array(listed + off_diagonal.T)
-
-
-def parts_of(matrix: scipy.sparse.csr_array, counts: Num[np.ndarray, " nodes"]) -> int:
-    """How many parts no edge joins, without nodes that do not count.
-
-    >>> parts_of(scipy.sparse.csr_array(np.diag([0, 2, 0]) @ np.eye(3)), np.array([1, 1, 0]))
-    2
-    """
-    return int(connected_components(matrix, directed=False)[0] - (counts == 0).sum())
-
-
-def _tell_of_parts(matrix: scipy.sparse.csr_array, counts: Int[np.ndarray, " nodes"]) -> None:
-    """Warn of a graph in several parts, and of nodes that no edge leads to."""
-    isolated = int((counts == 0).sum())
-    if isolated:
-        warnings.warn(f"{isolated} of {len(counts)} nodes have no edges and are left out", stacklevel=3)
-    parts = parts_of(matrix, counts)
-    if parts > 1:
-        warnings.warn(
-            f"the graph has {parts} components that no edge joins: its first {parts} eigenvalues are 0", stacklevel=3
-        )

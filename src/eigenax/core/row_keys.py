@@ -1,0 +1,53 @@
+"""Rows of numbers, known again by two words made of their bits."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt
+
+from eigenax.core.precision import counting_in
+
+PIECE = 4096
+
+
+def distinct(rows: Float[np.ndarray, "p d"]) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " p"]]:
+    """The places of the first of all rows that are the same, and for each row the number of its kind.
+
+    >>> distinct(np.array([[7.0], [7.0], [3.0]]))
+    (array([0, 2]), array([0, 0, 1]))
+    """
+    words = words_of(rows, exact=True).astype(np.uint64)
+    _, places, numbers = np.unique(words[:, 0] << np.uint64(32) | words[:, 1], return_index=True, return_inverse=True)
+    order = np.argsort(places)
+    return places[order], np.argsort(order)[numbers]
+
+
+def words_of(rows: Float[np.ndarray, "p d"], exact: bool) -> UInt[np.ndarray, "p 2"]:
+    """Two words of 32 bits for each row, alike where rows are; of different ones hardly ever."""
+    with counting_in("float64"):
+        pieces = [rows[start : start + PIECE] for start in range(0, len(rows), PIECE)]
+        return np.concatenate([np.asarray(_of_rows(jnp.asarray(piece, float), exact)) for piece in pieces])
+
+
+@eqx.filter_jit
+def _of_rows(rows: Float[Array, "p d"], exact: bool) -> UInt[Array, "p 2"]:
+    return jax.vmap(lambda x: words_at(x, exact))(rows)
+
+
+def words_at(x: Float[Array, " d"], exact: bool) -> UInt[Array, " 2"]:
+    """Sums of the bits of all numbers, stirred; of what float32 cuts off too where that matters."""
+    # Not a conversion there and back, which a compiler may leave out.
+    seen = jax.lax.reduce_precision(x, 8, 23)
+    parts = [seen, x - seen] if exact else [seen]
+    numbers = jnp.concatenate([jnp.where(part == 0, 0, part) for part in parts]).astype(jnp.float32)
+    bits = jax.lax.bitcast_convert_type(numbers, jnp.uint32)
+    place = jnp.arange(1, len(bits) + 1, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
+    return jnp.stack([_stirred(_stirred(bits + place) ^ jnp.uint32(salt)).sum(dtype=jnp.uint32) for salt in (1, 2**31)])
+
+
+def _stirred(bits: UInt[Array, " d"]) -> UInt[Array, " d"]:
+    """As at the end of MurmurHash3: every bit changes half of the others."""
+    bits = (bits ^ (bits >> 16)) * jnp.uint32(0x85EBCA6B)
+    bits = (bits ^ (bits >> 13)) * jnp.uint32(0xC2B2AE35)
+    return bits ^ (bits >> 16)

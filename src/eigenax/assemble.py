@@ -8,6 +8,7 @@ from typing import Any
 
 from eigenax.driver.iterate import iterate
 from eigenax.driver.programs import make_room_for_programs
+from eigenax.driver.progress import progress_bar
 from eigenax.driver.snapshot import Callback
 from eigenax.driver.stopping import doubted, tell_of_missed
 from eigenax.galerkin.cause import with_likely_cause
@@ -55,7 +56,9 @@ def solve(
     _check_run(solver, callbacks, checkpoint_dir)
     chosen, problem = prepared(problem, solver or AutoSolver())
     try:
-        last, modes = iterate(problem, chosen, callbacks=callbacks, checkpoint_dir=checkpoint_dir)
+        with progress_bar(chosen.name, show=problem.progress) as show:
+            last, modes = iterate(problem, chosen, callbacks=[*callbacks, show], checkpoint_dir=checkpoint_dir)
+            modes = chosen.modes(problem, last.state) if modes is None else modes
     except ValueError as error:
         if "verifier errors" not in str(error):
             raise
@@ -63,7 +66,6 @@ def solve(
             "a part of yours refers to a NumPy array, which JAX cannot take in float32 and in float64 both: make it "
             "inside the function, jnp.asarray([…]), or keep it as numbers, array.tolist()"
         ) from error
-    modes = chosen.modes(problem, last.state) if modes is None else modes
     modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
     modes = with_likely_cause(problem, modes, doubted(modes, tol), chosen.advice(problem, modes))
     if modes.note:

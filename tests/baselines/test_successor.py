@@ -78,7 +78,7 @@ def test_what_was_interrupted_goes_on_to_the_same_network(tmp_path, monkeypatch)
     def ctrl_c(label, show):
         yield lambda snapshot: signal.raise_signal(signal.SIGINT) if snapshot.step == 30 else None
 
-    monkeypatch.setattr("eigenax.driver.iterate.progress_bar", ctrl_c)
+    monkeypatch.setattr("eigenax.baselines.successor.progress_bar", ctrl_c)
     with pytest.raises(InterruptedRun, match="stopped at step 30 of 60"):
         learn_successors(source, small(), tmp_path / "half", **settings)
     monkeypatch.undo()

@@ -14,6 +14,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
 
 from eigenax.driver.iterate import iterate
+from eigenax.driver.progress import progress_bar
 from eigenax.networks.conv import Conv
 from eigenax.networks.convolved import enlarged, side_after
 from eigenax.operators.base import Operator
@@ -253,7 +254,8 @@ def learn_successors(
     solver = SuccessorLearning(learning_rate, discount, target_every, len(played.firsts), batch=batch)
     # There is no operator in it: this one is never applied.
     problem = Problem(Slowness(), played, 0, network=network, max_steps=steps, seed=seed, progress=progress)
-    last, _ = iterate(problem, solver, checkpoint_dir=folder, label="successor features")
+    with progress_bar("successor features", show=progress) as show:
+        last, _ = iterate(problem, solver, callbacks=[show], checkpoint_dir=folder)
     return last.state.solver.network
 
 

@@ -10,7 +10,6 @@ import jax
 
 from eigenax.driver.clock import Clock
 from eigenax.driver.interrupt import deferred_interrupt
-from eigenax.driver.progress import progress_bar
 from eigenax.driver.session import Session
 from eigenax.driver.snapshot import Callback, Snapshot
 from eigenax.driver.stopping import is_due, within
@@ -35,7 +34,6 @@ def iterate(
     *,
     callbacks: Sequence[Callback] = (),
     checkpoint_dir: str | PathLike[str] | None = None,
-    label: str = "",
 ) -> Finished:
     """Step after step until the errors are within `problem.tol`, the solver has finished, or all steps are taken.
 
@@ -50,11 +48,10 @@ def iterate(
 
     with (
         _kept(checkpoint_dir, solver, settings) as session,
-        progress_bar(label or solver.name, show=problem.progress) as show,
         deferred_interrupt() as interrupt,
     ):
         now, modes = _begun(problem, solver, key, session), None
-        told = (*([session.write] if session else []), *callbacks, show)
+        told = (*([session.write] if session else []), *callbacks)
         for callback in told:
             callback(now)
         while now.stop_reason is None:

@@ -14,7 +14,7 @@ from rich.progress import (
 )
 
 from eigenax.driver.snapshot import Callback, Snapshot
-from eigenax.progress import error_console
+from eigenax.progress import error_console, shown
 
 SHOWN = 3
 
@@ -44,7 +44,7 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
         TimeRemainingColumn(compact=True),
         TextColumn("[cyan]{task.fields[values]}"),
     )
-    with Progress(*columns, console=console or error_console()) as progress:
+    with shown(Progress(*columns, console=console or error_console())) as progress:
         task = progress.add_task(label, total=None, speed="compiling", values="")
         first: list[Snapshot] = []
 
@@ -56,7 +56,4 @@ def progress_bar(label: str, *, show: bool = True, console: Console | None = Non
             total = snapshot.step if snapshot.stop_reason else snapshot.max_steps
             progress.update(task, completed=snapshot.step, total=total, speed=speed, values=values)
 
-        try:
-            yield update
-        finally:
-            progress.refresh()  # a notebook would keep whatever was drawn last
+        yield update

@@ -149,6 +149,7 @@ class TrainedAtom(Physics, abc.ABC):
         """Train in a folder, then measure with exact derivatives on the mixture."""
         from eigenax.assemble import prepared
         from eigenax.driver.iterate import iterate
+        from eigenax.driver.progress import progress_bar
         from eigenax.measurement import FRESH, measure
         from eigenax.problem import Problem
 
@@ -163,7 +164,8 @@ class TrainedAtom(Physics, abc.ABC):
         )
         solver, problem = prepared(problem, self.solver(corrected))
         label = (self.label if corrected else "β = 1") if self.uncorrected_too else self.name
-        last, _ = iterate(problem, solver, checkpoint_dir=folder, label=label)
+        with progress_bar(label, show=progress) as show:
+            last, _ = iterate(problem, solver, callbacks=[show], checkpoint_dir=folder)
         modes = measure(
             last.state.solver.network,
             self.hamiltonian(),

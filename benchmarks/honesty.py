@@ -114,11 +114,24 @@ def ratio(mode: dict[str, Any]) -> float:
 
 
 def counts(records: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many modes there are of each verdict, and the median of the ratio of errors where it is finite."""
-    modes = [mode for record in records for mode in record.get("modes", [])]
-    ratios = [ratio(mode) for mode in modes if math.isfinite(mode["stated"])]
+    """How many modes there are of each verdict, and the median of the ratio of errors where it is finite.
+
+    That of all of them, and that of those whose true error is more than rounding.
+    """
+    modes = modes_in(records)
+    finite = [mode for mode in modes if math.isfinite(mode["stated"])]
+    ratios, wrong = [ratio(mode) for mode in finite], [ratio(mode) for mode in finite if mode["true"] > FLOOR]
     each: dict[str, Any] = {verdict: sum(mode["verdict"] == verdict for mode in modes) for verdict in VERDICTS}
-    return each | {"median ratio": float(np.median(ratios)) if ratios else math.nan}
+    each |= {"median ratio": median(ratios), "median above rounding": median(wrong)}
+    return each | {"near": sum(0.1 <= one <= 10 for one in ratios), "finite": len(ratios)}
+
+
+def modes_in(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [mode for record in records for mode in record.get("modes", [])]
+
+
+def median(values: list[float]) -> float:
+    return float(np.median(values)) if values else math.nan
 
 
 def table(records: list[dict[str, Any]]) -> str:
@@ -142,27 +155,42 @@ def table(records: list[dict[str, Any]]) -> str:
             f"{told['unmarked']:8d} {worst['true']:13.1e} {worst['stated']:8.1e} {told['median ratio']:7.2g} "
             f"{record['seconds']:5.0f}{warned}"
         )
-    told = counts(records)
-    all_modes = [mode for one in records for mode in one.get("modes", [])]
-    others = {status: sum(one["status"] == status for one in records) for status in {one["status"] for one in records}}
-    rounded = sum(mode["true"] > ENOUGH * mode["stated"] for mode in all_modes if mode["verdict"] == "within")
-    silent = sum(
-        mode["verdict"] == "unmarked" for one in records if not one["warnings"] for mode in one.get("modes", [])
-    )
+    lines += ["", *sums(records), ""]
     lines += [
-        "",
-        f"{len(records)} problems: " + ", ".join(f"{count} {status}" for status, count in sorted(others.items())),
-        f"{sum(told[verdict] for verdict in VERDICTS)} modes: {told['within']} within {ENOUGH} stated errors, "
-        f"{told['marked']} beyond and marked or without a finite error, {told['unmarked']} beyond and unmarked "
-        f"({silent} of them without any warning)",
-        f"{rounded} of those within are so because errors below {FLOOR:g} count as none",
-        f"stated over true error: median {told['median ratio']:.2g}",
-        "",
         "Errors are relative to the eigenvalue, or to the range of all that were asked for if that is larger; below "
         f"{FLOOR:g} they count as that.",
         f"{os.cpu_count()} CPU cores ({platform.machine()}), one for each problem, Python {platform.python_version()}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def sums(records: list[dict[str, Any]]) -> list[str]:
+    """A line for each kind, and what there is of everything."""
+    lines = [
+        f"{'kind':24s} {'problems':>8s} {'modes':>5s} {'within':>6s} {'marked':>6s} {'UNMARKED':>8s} {'ratio':>7s}"
+    ]
+    for kind in sorted({one["kind"] for one in records}):
+        these = [one for one in records if one["kind"] == kind]
+        told = counts(these)
+        lines.append(
+            f"{kind:24s} {len(these):8d} {len(modes_in(these)):5d} {told['within']:6d} {told['marked']:6d} "
+            f"{told['unmarked']:8d} {told['median ratio']:7.2g}"
+        )
+    told, modes = counts(records), modes_in(records)
+    each = sorted({one["status"] for one in records})
+    rounded = sum(mode["true"] > ENOUGH * mode["stated"] for mode in modes if mode["verdict"] == "within")
+    unwarned = modes_in([one for one in records if not one["warnings"]])
+    silent = sum(mode["verdict"] == "unmarked" for mode in unwarned)
+    return [
+        *lines,
+        "",
+        f"{len(records)} problems: " + ", ".join(f"{sum(r['status'] == one for r in records)} {one}" for one in each),
+        f"{len(modes)} modes: {told['within']} within {ENOUGH} stated errors, {told['marked']} beyond and marked or "
+        f"without a finite error, {told['unmarked']} beyond and unmarked ({silent} of them without any warning)",
+        f"{rounded} of those within are so because errors below {FLOOR:g} count as none",
+        f"stated over true error: median {told['median ratio']:.2g}, {told['median above rounding']:.2g} where the "
+        f"true one is above {FLOOR:g}; between 0.1 and 10 for {told['near']} of {told['finite']}",
+    ]
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:
@@ -173,7 +201,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     kinds = sorted({one["kind"] for one in records if one.get("modes")})
-    figure, axes = plt.subplots(figsize=(8, 6.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 6), layout="constrained")
     low, high = FLOOR / 3, 30.0
     for kind, colour in zip(kinds, plt.get_cmap("tab20").colors, strict=False):  # pyright: ignore
         modes = [mode for one in records if one["kind"] == kind for mode in one.get("modes", [])]
@@ -191,7 +219,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
     axes.set(xscale="log", yscale="log", xlim=(low, 2 * high), ylim=(low, 2 * high))
     axes.set(xlabel="stated error, relative", ylabel="true error, relative")
     axes.set_title(f"Above the dashed line, {ENOUGH} stated errors, modes must be marked: hollow", fontsize=10)
-    axes.legend(fontsize=7, loc="lower right", ncols=2)
+    figure.legend(fontsize=8, loc="outside right upper", title="hollow: marked")
     figure.savefig(path, dpi=130)
 
 

@@ -9,7 +9,7 @@ from eigenax.estimators import SlowFeatureAnalysis
 from honesty_problems.base import Found, add
 
 KIND = "videos"
-SIDE = 20
+SIDE = 16
 Film = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -52,7 +52,7 @@ def flicker(rng: np.random.Generator, frames: int) -> np.ndarray:
     return rng.normal(size=(frames, SIDE, SIDE))
 
 
-add(KIND, "panning-600", 150, lambda: held_out(panning, 600, 3))
-add(KIND, "ball-1500", 150, lambda: held_out(ball, 1500, 3))
-add(KIND, "one-short-film-250", 150, lambda: held_out(ball, 250, 3))
-add(KIND, "flicker-400", 150, lambda: held_out(flicker, 400, 3))
+add(KIND, "panning-600", 250, lambda: held_out(panning, 600, 3))
+add(KIND, "ball-1500", 250, lambda: held_out(ball, 1500, 3))
+add(KIND, "one-short-film-250", 250, lambda: held_out(ball, 250, 3))
+add(KIND, "flicker-400", 250, lambda: held_out(flicker, 400, 3))

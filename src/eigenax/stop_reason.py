@@ -17,6 +17,7 @@ class StopReason(enum.StrEnum):
     DECOMPOSED = "the matrix of all nodes was decomposed"
     SPANNED = "more functions are no further functions of what was seen"
     HELD_OUT = "more functions do no better on data that they were not found on"
+    OVERFITS = "more steps do no better on data that were held out"
     LARGEST_BASIS = "there is no further basis to try"
 
     @property
@@ -29,6 +30,7 @@ ADVICE = {
     StopReason.LARGEST_BASIS: "a larger basis, or another solver",
     StopReason.MAX_STEPS: "more steps",
     StopReason.HELD_OUT: "more data",
+    StopReason.OVERFITS: "more data",
     StopReason.SPANNED: "more data",
     StopReason.DECOMPOSED: "more data, or features that tell all nodes apart",
     StopReason.EXACT: "more points, or a larger tol",

@@ -107,6 +107,19 @@ def test_features_that_know_their_frames_by_heart_are_called_out(tmp_path, capsy
     assert "they know those rows by heart" in (tmp_path / "run" / "report.html").read_text()
 
 
+def test_features_are_those_of_the_step_that_was_best_on_other_frames(tmp_path, capsys):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).integers(0, 255, (220, 8, 8), dtype=np.uint8))
+    words = ["--n", "1", "--steps", "200", "--clips", "8", "--channels", "8", "--width", "64", "--quiet"]
+    assert slow(tmp_path / "noise.npy", *words, "--out", tmp_path / "run") == 0
+    last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["kept_step"] < last["step"]
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert (result["steps"], result["stopped"]) == (last["step"], "more steps do no better on data that were held out")
+    said = f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames"
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert result["columns"]["held out"][0] < 3
+
+
 def test_a_feature_slower_than_the_held_out_time_is_no_cause_for_alarm(tmp_path, capsys):
     t = np.arange(1000)
     rows = np.stack([np.sin(2 * np.pi * t / 1000) + np.sin(t / 2), np.sin(t / 2)], 1)

@@ -187,3 +187,21 @@ def test_clips_of_short_episodes_are_as_long_as_these():
     assert ex.Clips(np.zeros((50, 2))).length == 10
     modes = ex.solve(ex.Slowness(), episodes, 3, progress=False)
     assert modes.solver == "RayleighRitz"
+
+
+def test_the_end_of_each_episode_is_held_out():
+    long, short = np.arange(100.0)[:, None], 1000 + np.arange(8.0)[:, None]
+    clips = ex.Clips([long, short], 5, held_out=0.2)
+    assert (np.unique(np.asarray(sample(clips, 500).x)) == [*range(80), *range(1000, 1008)]).all()  # one row is no pair
+    assert (np.unique(np.asarray(sample(clips.held_out, 500).x)) == np.arange(80, 100)).all()
+    assert clips.held_out.length == 5
+    assert ex.Clips(long, 30, held_out=0.2).held_out.length == 20
+    assert ex.Clips(long).held_out is None
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(1.0, "a share of each episode"), (True, "a share"), (0.01, "less than 2 rows of any episode")]
+)
+def test_a_share_that_holds_nothing_out_is_refused(share, said):
+    with pytest.raises(ValueError, match=said):
+        ex.Clips(np.zeros((100, 2)), held_out=share)

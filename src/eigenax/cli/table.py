@@ -21,7 +21,7 @@ def print_table(result: dict[str, Any]) -> None:
         *(("exact", "relative error") if exact is not None else ()),
         *more,
     ):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, justify="right", vertical="bottom")
     digits = decimals(result["standard_errors"])
     columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
     for k, (value, error, rest) in enumerate(zip(*columns, strict=True)):

@@ -24,6 +24,9 @@ DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
 TOO_FAST = 3.0
 """Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
+JUDGING, LEAST_JUDGING = 0.125, 20
+"""The share of what is learned from, at its end, that decides how long is trained, and the frames that takes; results
+are measured on what comes after it."""
 HELD = 2**30
 """Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
 
@@ -148,7 +151,8 @@ class UserVideo(SlowFeatures):
                     f"{self.length + frames - 1}: give a longer one, or a smaller --length or --held-out"
                 )
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
-        source, result, figures = self._source(seen, frames), {}, {}
+        source, figures = self._source(seen, frames), {}
+        result: dict[str, Any] = {}
         if frames == 1:
             self._check_no_training_asked()
             try:
@@ -157,12 +161,12 @@ class UserVideo(SlowFeatures):
                 raise InputError(f"--n {self.n} is too many: {error}") from error
             except ValueError as error:  # nothing changes in the part to learn from
                 raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
-            result |= {"steps": 0, "stopped": modes.stop_reason}
         else:
             modes = self._learned(source, seen, folder, progress)
             metrics = read_metrics(folder / "metrics.jsonl")
-            result["training_seconds"] = metrics[-1]["seconds"]
+            result |= {"training_seconds": metrics[-1]["seconds"], "notes": _kept(metrics)}
             figures["training"] = draw_training(metrics, self.n)
+        result |= {"steps": modes.steps if frames == 2 else 0, "stopped": modes.stop_reason}
         features = self._written(modes, series, folder / FEATURES, progress)
         held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
@@ -171,7 +175,7 @@ class UserVideo(SlowFeatures):
             ways = classical_features(Video.of(seen, frames), Video.of(other, frames), self.n, progress)
             others = {name: way.slowness for name, way in ways.items()}
             figures["slowness"] = draw_slowness({"learned": slowness, **others})
-            notes = _notes(held_out, modes.eigenvalues, frames)
+            notes = [*result.get("notes", []), *_notes(held_out, modes.eigenvalues, frames)]
             offer = self.offered(slowness, ways, lambda _: source, folder)
             if offer is not None:
                 self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
@@ -191,7 +195,10 @@ class UserVideo(SlowFeatures):
 
         small = frames == 1 or sum(rows.nbytes for rows in seen) < HELD
         rows = [np.array(rows) if small else rows for rows in seen]
-        return Clips(rows, 2 if frames == 1 else self.length, frames=frames)
+        if frames == 1:
+            return Clips(rows, length=2)
+        enough = sum(int(JUDGING * len(one)) for one in rows) >= LEAST_JUDGING
+        return Clips(rows, self.length, frames=frames, held_out=JUDGING if enough else 0.0)
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of a training that does not take place."""
@@ -271,6 +278,17 @@ class UserVideo(SlowFeatures):
             "changes": [recording.changes for recording in recordings],
         }
         return Outcome(modes, result | about, figures)
+
+
+def _kept(metrics: list[dict[str, Any]]) -> list[str]:
+    """Which step's network was kept, if it is not the last one's."""
+    last = metrics[-1]
+    if last["step"] == last.get("kept_step", last["step"]):
+        return []
+    return [
+        f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames "
+        "that were held out to judge the training by"
+    ]
 
 
 def _notes(held_out: "list[np.ndarray]", learned: "np.ndarray", frames: int) -> list[str]:

@@ -96,6 +96,9 @@ def draw_training(metrics: list[dict[str, Any]], features: int) -> tuple[Figure,
         axis = figure.subplots()
         for k, colour in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.9, values.shape[1]))):
             axis.plot(steps, values[:, k], color=colour, linewidth=1)
+            if "held_out" in metrics[-1]:
+                axis.plot(steps, [row["held_out"][k] for row in metrics], ":", color=colour, linewidth=1)
+                axis.axvline(metrics[-1]["kept_step"], color=GREY, linewidth=0.8)
         axis.set(xlabel="step", ylabel="Δ in training", yscale="log", xlim=(steps[0], steps[-1]))
     swaps = order_swaps(values)
     caption = (
@@ -103,6 +106,11 @@ def draw_training(metrics: list[dict[str, Any]], features: int) -> tuple[Figure,
         f"between log points; the slowest {features} are the features. "
         f"Neighbours changed their order {swaps} times from one log point to the next."
     )
+    if "held_out" in metrics[-1]:
+        caption += (
+            " Dotted: those of the features, in order, on frames held out to judge the training by; the network of the "
+            "step at the grey line is kept."
+        )
     return figure, caption
 
 

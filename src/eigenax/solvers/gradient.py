@@ -26,6 +26,7 @@ from eigenax.operators.base import Operator
 from eigenax.problem import Problem, check_network
 from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
+from eigenax.solvers.held_out import Kept, quotients, score
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
 
@@ -48,6 +49,8 @@ class TrainingState(NamedTuple):
     sampler: Any
     lowest: Float[Array, " 2"]
     """The lowest sum of residuals so far, and the step it was seen at."""
+    kept: Kept | None
+    """The network that did best on data that the source holds out, if it does."""
     step: Int[Array, ""]
 
 
@@ -132,14 +135,16 @@ class GradientSolver(Solver):
         with counting_in(self.precision, at_least=True):
             sampler = problem.sampler.init(problem.network, jax.random.fold_in(key, 2**31 - 1), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
-            return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, step)
+            kept = None if problem.source.held_out is None else Kept.of(problem.network)
+            return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, kept, step)
 
     def step(self, problem: Problem, state: TrainingState, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
         """A chunk of updates."""
         begun, total = int(state.step), self.total(problem, state)
         length = min(self.log_every or max(1, min(LONGEST, total // LOOKS)), total - begun)
         with counting_in(self.precision, at_least=True), full_precision():
-            after, infos = _updates(self, problem.descending, problem.sampler, state, key, length)
+            training = state._replace(kept=None)
+            after, infos = _updates(self, problem.descending, problem.sampler, training, key, length)
             healthy = np.asarray(infos["healthy"])
             if not healthy.all():
                 where = begun + int(np.argmin(healthy))
@@ -151,12 +156,28 @@ class GradientSolver(Solver):
             tells = problem.operator.local and problem.tol is None and len(residuals) > 0
             stalled = tells and is_stalled(lowest, begun + length, total)
             after = after._replace(lowest=jnp.asarray(lowest, after.lowest.dtype))
-        return after, Info(metrics, StopReason.STALLED if stalled else None)
+            if state.kept is None:
+                return after, Info(metrics, StopReason.STALLED if stalled else None)
+            return self._judged(problem, after, state.kept, metrics, key)
+
+    def _judged(
+        self, problem: Problem, after: TrainingState, kept: Kept, metrics: dict[str, Any], key: PRNGKeyArray
+    ) -> tuple[TrainingState, Info]:
+        """With the best network so far on held-out data, and whether there will be no better one."""
+        seen, network, step = problem.source, after.solver.network, int(after.step)
+        assert seen.held_out is not None, "a network is kept only where data are held out"
+        key = jax.random.fold_in(key, 2**31 - 2)
+        there = quotients(network, problem.descending, seen, seen.held_out, key, self.batch)
+        kept = kept.after(network, problem.sign * score(there), step)
+        metrics |= {"held_out": (problem.sign * there).tolist(), "kept_step": int(kept.step)}
+        ended = kept.is_long_ago(step, self.total(problem, after))
+        return after._replace(kept=kept), Info(metrics, StopReason.OVERFITS if ended else None)
 
     def modes(self, problem: Problem, state: TrainingState) -> Modes:
-        """The network measured on fresh samples, with errors that tell of states it has missed."""
+        """The network, on held-out data the best there was, measured on fresh samples, with errors that tell of states
+        it has missed."""
         modes = measure(
-            state.solver.network,
+            state.kept.network if state.kept is not None and state.kept.step > 0 else state.solver.network,
             problem.operator,
             problem.source,
             n=problem.n,

@@ -108,6 +108,7 @@ class Source(Sampler):
     | `steps` | all steps of a process between rows of numbers |
     | `numbered` | whether these rows are numbers of nodes or states, which tell nothing else |
     | `episodes` | all series, of rows of numbers |
+    | `held_out` | more of the same, to judge functions by, that nothing is trained on |
     """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
@@ -179,4 +180,9 @@ class Source(Sampler):
     @property
     def episodes(self) -> Sequence[Float[np.ndarray, "_ d"]] | None:
         """All series."""
+        return None
+
+    @property
+    def held_out(self) -> "Source | None":
+        """More of the same that nothing is trained on."""
         return None

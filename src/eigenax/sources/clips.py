@@ -30,10 +30,15 @@ class Clips(Source):
     small whole numbers are kept as they are and become real when drawn; memory-mapped arrays stay in their files. A
     batch of `size` clips has size × (length − 1) pairs, and each point is evaluated once.
 
+    `held_out`, a share of each episode at its end, is kept apart from all this: what is trained is judged there, keeps
+    what was best there, and ends when it gets no better there.
+
     >>> Clips(jnp.zeros((1000, 3)), length=10).shape
     (3,)
     >>> Clips([np.zeros((50, 64, 64), np.uint8), np.zeros((80, 64, 64), np.uint8)], frames=2).shape
     (2, 64, 64)
+    >>> len(Clips(np.zeros((1000, 3)), held_out=0.1).held_out.episodes[0])
+    100
     """
 
     points: Rows
@@ -45,6 +50,8 @@ class Clips(Source):
     """Rows that are the beginning of no clip, in all episodes before."""
     length: int = eqx.field(static=True)
     frames: int = eqx.field(static=True)
+    apart: "Clips | None"
+    """Of what is held out."""
     draws = Pairs
 
     def __init__(
@@ -54,10 +61,13 @@ class Clips(Source):
         *,
         frames: int = 1,
         view: Callable[[Array], Array] | None = None,
+        held_out: float = 0.0,
     ):
-        episodes = episodes_of(series)
+        episodes, ends = _cut(episodes_of(series), held_out, whole("frames", frames) + 1)
+        longest = min(len(end) for end in ends) - frames + 1 if ends else 0
+        self.apart = Clips(ends, min(longest, length or USUAL_LENGTH), frames=frames, view=view) if ends else None
         if length is None:
-            length = max(2, min(USUAL_LENGTH, *(len(episode) - whole("frames", frames) + 1 for episode in episodes)))
+            length = max(2, min(USUAL_LENGTH, *(len(episode) - frames + 1 for episode in episodes)))
         for name, value, least, why in (("length", length, 2, ", one pair of points"), ("frames", frames, 1, "")):
             if not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}{why}; got {value}")
@@ -76,6 +86,11 @@ class Clips(Source):
         counts = np.array([len(episode) - rows + 1 for episode in episodes])
         self.ends = jnp.asarray(np.cumsum(counts), jnp.int32)
         self.shifts = jnp.asarray((rows - 1) * np.arange(len(episodes)), jnp.int32)
+
+    @property
+    def held_out(self) -> "Clips | None":
+        """Clips of what is held out."""
+        return self.apart
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,6 +151,20 @@ def episodes_of(series: Any) -> list[Any]:
                 f"{number + 1} has {other.shape[1:]}"
             )
     return episodes
+
+
+def _cut(episodes: list[Any], share: float, least: int) -> tuple[list[Any], list[Any]]:
+    """The beginnings of episodes, and the ends, of this share of their rows, of those where that is rows enough."""
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= share < 1:
+        raise ValueError(f"held_out must be a share of each episode, at least 0 and below 1; got {share!r}")
+    apart = [rows if (rows := int(share * len(episode))) >= least else 0 for episode in episodes]
+    both = list(zip(episodes, apart, strict=True))
+    if share and not any(apart):
+        raise ValueError(
+            f"held_out = {share:g} is less than {least} rows of any episode, which one pair takes; the longest has "
+            f"{max(map(len, episodes))}"
+        )
+    return [rows[: len(rows) - end] for rows, end in both], [rows[len(rows) - end :] for rows, end in both if end]
 
 
 def _ndim(one: Any) -> int:

@@ -46,9 +46,11 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
 
     They are found as functions of the features: `transform` takes rows never seen, and costs the same for each of them.
     The graph joins each row with its `n_neighbors` nearest (and those it is nearest to, half as much if that is one-
-    sided), or all rows by exp(−gamma |x − y|²) with `affinity="rbf"` (gamma=None: one over the number of features); or
-    it is yours, with `affinity="precomputed"`: `fit(X, edges=A)` for a symmetric matrix A, sparse or dense. Functions
-    are combinations of each row's shares in `cells` cells, more of which are more exact, slower, and a larger file.
+    sided), of which fewer follow finer shapes and more keep it in one part; or all rows by exp(−gamma |x − y|²) with
+    `affinity="rbf"` (gamma=None: one over the number of features); or it is yours, with `affinity="precomputed"`:
+    `fit(X, edges=A)` for a symmetric matrix A, sparse or dense. `eigenvalues_` are those of this graph, but for the
+    densest. Functions are combinations of each row's shares in `cells` cells, next to the graph's eigenvectors; more
+    cells are more exact, slower, and a larger file.
     Each has mean zero and variance one where rows count by their degrees. Self-loops count for nothing.
 
     >>> from sklearn.datasets import make_moons

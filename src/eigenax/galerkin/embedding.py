@@ -15,6 +15,8 @@ from jaxtyping import Array, Float, Int
 from eigenax.checks import check_not_constant_alone, whole
 from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.galerkin.base import Discretisation, Trial
+from eigenax.galerkin.eigenvectors import room_for
+from eigenax.galerkin.on_nodes import Eigenvectors, eigenvectors
 from eigenax.galerkin.random_waves import Moments, signs_of
 from eigenax.galerkin.search import faster_then_more
 from eigenax.galerkin.sizes import Sizes
@@ -33,6 +35,8 @@ RIDGES = (1e-3, 1e-6)
 HELD_OUT, LEAST_HELD_OUT = 1 / 3, 20
 ROWS_PER_CELL, SEEN_PER_CELL, ROUNDS = 2, 64, 20
 """Rows there must be for each cell, rows that centres are sought among, and how often they move."""
+ENTRIES = 2**24
+"""Entries of a graph whose matrix is decomposed."""
 AT_ONCE = 2**25
 """Numbers that are held at once."""
 
@@ -226,8 +230,9 @@ class SoftmaxCells:
 class OnCells(Discretisation):
     """The smoothest functions of the nodes of a graph as functions of their features, fit for rows never seen.
 
-    They solve (D − A) v = λ D v among the combinations of shares in cells, in float64, and are orthonormal under what
-    nodes count. The constant comes first.
+    Eigenvalues are those of the graph's own matrix, (D − A) v = λ D v, and functions are the combinations of shares in
+    cells next to its eigenvectors, orthonormal under what nodes count. Where there are too many edges for that, both
+    are of the smoothest combinations. The constant comes first.
     """
 
     has_use_for: ClassVar[frozenset[str]] = frozenset()
@@ -279,9 +284,14 @@ class OnCells(Discretisation):
 
     def solution(self, trial: Trial) -> Solution:
         """On all nodes."""
-        cells = self.network(trial)
+        cells, exact = self.network(trial), self._exact
         moments = moments_on(self.graph, cells)
-        found = _measured(self.graph, cells, _function(moments.pencil(self.n), moments.mean, trial.basis, self.n))
+        pencil = moments.pencil(self.n)
+        if exact is None:
+            found = _measured(self.graph, cells, _function(pencil, moments.mean, trial.basis, self.n))
+        else:
+            function = _next_to(self.graph, cells, pencil, moments, exact.functions)
+            found = _measured(self.graph, cells, function, exact.values)
         constant = np.ones((len(found.coefficients), 1), found.coefficients.dtype)
         values = np.concatenate([[0.0], self.factor * found.values])
         scatter, distance, residuals = (
@@ -293,6 +303,16 @@ class OnCells(Discretisation):
     def network(self, trial: Trial) -> Cells:
         """The cells."""
         return self._all_centres.cells(RATES[trial.number])
+
+    @functools.cached_property
+    def _exact(self) -> Eigenvectors | None:
+        """Of the graph's matrix, at the nodes that have edges, without the constant."""
+        graph = self.problem.source.graph
+        assert graph is not None, "asked for before"
+        if graph.matrix.nnz > ENTRIES or not room_for(len(graph.rows), self.n + 1):
+            return None
+        found = eigenvectors(graph.scaled(1.0), self.n + 1, 1, self.seed)
+        return found._replace(values=found.values[1:], functions=found.functions[graph.counts > 0, 1:])
 
     @functools.cached_property
     def _all_centres(self) -> Centres:
@@ -314,6 +334,20 @@ def _function(pencil: Pencil, mean: Float[np.ndarray, " m"], ridge: float, n: in
     return (coefficients - mean @ coefficients).astype(np.float32)
 
 
+def _next_to(
+    graph: Graph, cells: Cells, pencil: Pencil, moments: Moments, wanted: Float[np.ndarray, "N n"]
+) -> Float[np.ndarray, "m n"]:
+    """Coefficients of the functions of mean zero nearest to others, made orthonormal as these are."""
+    weighted, parts = wanted * (graph.counts / graph.counts.sum())[:, None], []
+    for part, shares, _ in graph.pieces(cells):
+        parts.append((shares - moments.mean).T @ weighted[part])
+    penalised = np.eye(pencil.rank) + RIDGES[-1] * pencil.cost
+    nearest = np.linalg.solve(penalised, pencil.whitening.T @ np.sum(parts, axis=0))
+    left, _, right = np.linalg.svd(nearest, full_matrices=False)
+    coefficients = pencil.whitening @ (left @ right)
+    return (coefficients - moments.mean @ coefficients).astype(np.float32)
+
+
 def _roughness(values: Float[np.ndarray, "N n"], graph: Graph, nodes: Int[np.ndarray, " p"]) -> float:
     """The sum of Rayleigh quotients on the edges of some nodes, of what is orthonormal there."""
     here, counts = graph.edges[nodes], graph.counts[nodes]
@@ -325,8 +359,11 @@ def _roughness(values: Float[np.ndarray, "N n"], graph: Graph, nodes: Int[np.nda
         return np.inf
 
 
-def _measured(graph: Graph, network: Cells, function: Float[np.ndarray, "m n"]) -> Solution:
-    """Rayleigh quotients in order, their errors from the scatter between nodes and from residual norms.
+def _measured(
+    graph: Graph, network: Cells, function: Float[np.ndarray, "m n"], exact: Float[np.ndarray, " n"] | None = None
+) -> Solution:
+    """Rayleigh quotients in order, their errors from the scatter between nodes and from residual norms; or only the
+    latter, of functions whose eigenvalues are known.
 
     A quotient is a mean over pairs of nodes: what a node adds to it is what all its edges add.
     """
@@ -335,6 +372,10 @@ def _measured(graph: Graph, network: Cells, function: Float[np.ndarray, "m n"]) 
     v, near = (np.concatenate(part) for part in zip(*parts, strict=True))
     total, applied = counts.sum(), (degrees * v - near) / counts
     norms = (counts * v**2).sum(0) / total
+    if exact is not None:
+        residuals = np.sqrt((counts * (applied - exact * v) ** 2).sum(0) / total / norms)
+        rounding = np.full(len(exact), 2 * np.finfo(float).eps * (degrees / counts).max())
+        return Solution(exact, function, np.zeros(len(exact)), rounding, residuals)
     values = ((counts * v * applied).sum(0) / total / norms).clip(0)
     own, of_squares = degrees * v**2, graph.edges @ v**2
     size = own + of_squares if graph.by_degree else 2 * counts * v**2

@@ -1,5 +1,7 @@
 """Bases on potentials with several wells and scales: converged, and with honest errors while they are not."""
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,6 +9,9 @@ import pytest
 import eigenax as ex
 from eigenax.driver.stopping import scales
 from eigenax.evaluation.line import line_energies
+from eigenax.galerkin.missed import look_around
+from eigenax.galerkin.walkers import Walked
+from eigenax.measurement import Solution
 
 
 def well(x):
@@ -115,3 +120,44 @@ def test_training_that_has_missed_a_well_says_so_and_how_far_off_that_makes_it()
 def around_the_deeper_well():
     """A network that has nothing of the other one."""
     return ex.Bounded(lambda x: jnp.exp(-((x[0] - 4) ** 2) / 2), ex.Separate(1, 3, key=ex.network_key(0)))
+
+
+def test_a_ground_state_that_the_first_basis_has_missed_is_looked_for_again():
+    """Walkers know where it is; waves that found the states of a softer well had forgotten that."""
+    problem = ex.Problem.checked(-0.5 * ex.Laplacian() + ex.Potential(two_wells), ex.Box(-10, 10), 1)
+    rng = np.random.default_rng(0)
+    deeper, other = (rng.normal(middle, 0.4, (256, 1)) for middle in (4, -4))
+    walked = Walked(deeper, np.ones(256), other[:64], other[64:128])
+    found = Solution(np.array([0.8]), np.ones((1, 1)), *np.full((3, 1), 1e-6), 1.8)
+    states = eqx.Partial(lambda x: jnp.exp(-((x + 4) ** 2) / 2))
+    look = look_around(problem, states, found, problem.source, walked, thorough=False)
+    assert len(look.empty) > 100
+    assert (look.empty > 0).all()
+
+
+def mueller_brown(x):
+    """The three wells of Müller and Brown."""
+    height, middles = (-200.0, -100.0, -170.0, 15.0), ((1, 0), (0, 0.5), (-0.5, 1.5), (-1, 1))
+    shapes = ((-1, 0, -10), (-1, 0, -10), (-6.5, 11, -6.5), (0.7, 0.6, 0.7))
+    away = [(x[0] - a, x[1] - b) for a, b in middles]
+    forms = [a * u**2 + b * u * v + c * v**2 for (u, v), (a, b, c) in zip(away, shapes, strict=True)]
+    return sum(each * jnp.exp(form) for each, form in zip(height, forms, strict=True))
+
+
+@pytest.mark.slow
+def test_the_slow_mode_of_a_curved_and_a_narrow_well_is_kept():
+    """Diffusion at kT = 10 as a Schrödinger operator: its first value is zero, the next is how often wells are left."""
+    beta = 0.1
+
+    def potential(x):
+        slope, bend = jax.grad(mueller_brown)(x), jax.hessian(mueller_brown)(x)
+        return beta * jnp.sum(slope**2) / 4 - jnp.trace(bend) / 2
+
+    with pytest.warns(RuntimeWarning, match="1024 functions are too few"):
+        modes = ex.solve(
+            -ex.Laplacian() / beta + ex.Potential(potential), ex.Box((-1.8, -0.8), (1.4, 2.2)), 3, progress=False
+        )
+    errors = np.abs(modes.eigenvalues - [0, 0.19994, 41.3218])
+    assert (errors < 3 * modes.standard_errors).all()
+    assert (errors < 0.5).all()
+    assert modes.unconverged.all()

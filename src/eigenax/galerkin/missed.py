@@ -82,15 +82,14 @@ def _empty(problem: Problem, states: Any, found: Solution, walked: Walked | None
     if walked is None:
         return np.zeros((0, *problem.source.shape))
     converged = distance_to_exact(found.values, found.residuals, found.next_value) <= CONVERGED * size_of(found)
-    count = len(walked.elsewhere)
-    x = np.concatenate([walked.elsewhere, walked.points[:count]])
+    x = walked.everywhere
     with counting_in("float64"), full_precision():
         density, potential = map(np.asarray, _there(states, problem.descending, jnp.asarray(x)))
     every = density.sum(1)
     # Where states are: their density averaged over itself.
     typical = (every**2).sum() / max(every.sum(), np.finfo(float).tiny)
-    empty = density[:count, converged].sum(1) < np.exp(-EMPTY - problem.source.shape[0]) * typical
-    points = walked.elsewhere[empty & (potential[:count] < (problem.sign * found.values).max())]
+    empty = density[:, converged].sum(1) < np.exp(-EMPTY - problem.source.shape[0]) * typical
+    points = x[empty & (potential < (problem.sign * found.values).max())]
     return points if len(points) >= FEW else points[:0]
 
 

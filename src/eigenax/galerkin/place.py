@@ -117,7 +117,7 @@ class OnDomain(Discretisation):
         """Where the states of this basis are, and where others could be."""
         waves, source, look = trial.basis
         cloud = cloud_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
-        return with_others(cloud, look.empty, SHARE, len(self._first_walk.elsewhere) if self._first_walk else 0)
+        return with_others(cloud, look.empty, SHARE, len(self._first_walk.everywhere) if self._first_walk else 0)
 
     def overrules(self, trial: Trial, best: Trial) -> bool:
         """Where it has lower states, by more than the errors of both: the other one has missed some."""

@@ -61,6 +61,11 @@ class Walked(NamedTuple):
         return np.concatenate([self.passed, self.cooled])
 
     @property
+    def everywhere(self) -> Float[np.ndarray, "a d"]:
+        """The same, and as many points of the ground state, which a basis that knows little may have missed."""
+        return np.concatenate([self.elsewhere, self.points[: len(self.elsewhere)]])
+
+    @property
     def other_wells(self) -> Float[np.ndarray, "w d"]:
         """The colder half of the points in every well that are far from the ground state, if there are any."""
         dims = self.points.shape[1]

@@ -66,7 +66,7 @@ def test_a_jump_of_the_potential_is_named():
     ("dims", "advice"),
     [
         (2, "2 functions are too few for these states: take more, RayleighRitz(max_basis=4)"),
-        (8, "8 dimensions are many for 2 functions that nothing trains: take NaturalGradient() or SpIN()"),
+        (8, "8 dimensions are many for 2 functions that nothing trains: take SpIN() or NaturalGradient()"),
     ],
 )
 def test_too_few_functions_and_many_dimensions_are_named_where_nothing_is_trained(dims, advice):

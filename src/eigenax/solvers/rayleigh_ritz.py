@@ -154,7 +154,7 @@ class RayleighRitz(Solver):
         if dims <= FEW_DIMS:
             return f"{count} functions are too few for these states: take more, {more}"
         return (
-            f"{dims} dimensions are many for {count} functions that nothing trains: take NaturalGradient() or SpIN(), "
+            f"{dims} dimensions are many for {count} functions that nothing trains: take SpIN() or NaturalGradient(), "
             f"which train, or {more}"
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 from jaxtyping import Array, ArrayLike, Float
 
 
@@ -42,8 +43,18 @@ def as_seed(seed: Any) -> int:
     return int(seed)
 
 
+def check_dense(name: str, value: Any) -> None:
+    """Refuse a sparse matrix of features."""
+    if scipy.sparse.issparse(value):
+        raise ValueError(
+            f"{name} must be dense; got a sparse matrix of shape {value.shape}: give .toarray(), or, if that is too "
+            "large, sklearn.decomposition.TruncatedSVD(50).fit_transform of it"
+        )
+
+
 def as_array(name: str, value: Any) -> np.ndarray:
     """A user's data as an array, of whatever they are."""
+    check_dense(name, value)
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -52,6 +63,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
 
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
     """A user's data as an array of finite real numbers."""
+    check_dense(name, value)
     value = value if hasattr(value, "dtype") else as_array(name, value)
     if np.iscomplexobj(value):
         raise ValueError(f"{name} must be real; got complex numbers: give their two parts as separate features")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from eigenax.checks import as_array, as_seed, check_choice, whole, whole_or_none
+from eigenax.checks import as_array, as_seed, check_choice, check_dense, whole, whole_or_none
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
@@ -128,6 +128,7 @@ def _check_operator(operator: Any) -> None:
 
 def _sampler_for(operator: Operator, source: Any) -> Any:
     """What draws points; an array is a series where the operator looks at time, and rows where it is a kernel."""
+    check_dense("source", source)
     if operator.in_time and isinstance(source, np.ndarray | jax.Array | list | tuple):
         return Clips(source)
     if operator.integral and isinstance(source, np.ndarray | jax.Array | list | tuple):

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+import scipy.sparse
 from gymnasium.utils.env_checker import check_env
 
 from eigenax.baselines.graph import exact_modes, graph_of_steps
@@ -167,6 +168,7 @@ def test_a_state_never_visited_has_no_value_and_pays_nothing(tmp_path):
         ([], "an environment, a list of episodes"),
         (None, "an environment, a list of episodes"),
         (3, "an environment, a list of episodes"),
+        (scipy.sparse.csr_array(np.eye(4)), "X must be dense; got a sparse matrix"),
         ((np.arange(5), np.arange(5), np.arange(5)), r"\(observations, next observations\); got 3"),
         ((np.arange(5), np.arange(4)), r"as many next observations as observations.*\(5,\), \(4,\)"),
         ((np.ones((5, 2)), np.ones((5, 3))), r"of the same shape.*\(5, 2\), \(5, 3\)"),

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 
 import eigenax as ex
 
@@ -102,7 +103,6 @@ def test_rows_keep_the_digits_they_were_given_with():
 @pytest.mark.parametrize(
     "source",
     [
-        lambda rows: ex.Arrays(rows),
         lambda rows: ex.Clips(rows),
         lambda rows: ex.Steps(rows[:-1], rows[1:]),
         lambda rows: ex.Transitions([(k, k + 1) for k in range(len(rows) - 1)], rows),
@@ -125,3 +125,17 @@ def test_other_data_of_the_same_shape_compile_nothing(source):
 def test_data_outlive_a_pickle():
     source = pickle.loads(pickle.dumps(ex.Arrays(np.arange(6.0).reshape(3, 2))))
     np.testing.assert_array_equal(source.rows, np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda rows: ex.Clips([rows, rows]),
+        lambda rows: ex.Steps(rows[:-1], rows[1:]),
+        lambda rows: ex.solve(ex.Slowness(), rows, 2),
+    ],
+    ids=["clips", "steps", "solve"],
+)
+def test_sparse_rows_are_refused_with_what_to_do(given):
+    with pytest.raises(ValueError, match=r"must be dense; got a sparse matrix.*toarray\(\)"):
+        given(scipy.sparse.random(30, 4, 0.3, format="csr"))

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.utils import check_random_state
 
-from eigenax.checks import whole
+from eigenax.checks import check_dense, whole
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
 from eigenax.operators.base import Operator
 from eigenax.operators.graph import GraphLaplacian
@@ -60,6 +60,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
         """Episodes of rows or of images with their colours first."""
         states = 0
+        for one in X if isinstance(X, list | tuple) else [X]:
+            check_dense("X", one)
         if _is_environment(X):
             states = _last_state(X) + 1
             X = self._walked(X)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.checks import as_array, whole
+from eigenax.checks import as_array, check_dense, whole
 from eigenax.core.batch import Pairs
 from eigenax.sources.base import Held, Source
 from eigenax.sources.rows import Rows, rows_of
@@ -140,6 +140,8 @@ def episodes_of(series: Any) -> list[Any]:
     """A list of arrays of rows of one shape, from one array or from several."""
     several = isinstance(series, list | tuple) and all(_ndim(one) >= 2 for one in series)
     given: list[Any] = list(series) if several else [series]
+    for one in given:
+        check_dense("series", one)
     episodes = [one if hasattr(one, "dtype") else as_array("series", one) for one in given]
     if not episodes or episodes[0].ndim == 0:
         came = "a single value" if episodes else "an empty list"

@@ -46,6 +46,8 @@ class Solution(NamedTuple):
     """The eigenvalue after the last of these, where it is known."""
     note: str = ""
     """What else is to be said of it."""
+    training_values: Float[np.ndarray, " n"] | None = None
+    """On the data that the functions were found on, where `values` are of other data."""
 
     def told(self) -> dict[str, list[float]]:
         """What is logged of it."""

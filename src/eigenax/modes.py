@@ -72,6 +72,8 @@ class Modes(eqx.Module):
     """The eigenvalue after the last of these, where it was found along with them."""
     note: str = eqx.field(static=True, default="")
     """What their errors are large for, if that is known."""
+    training_eigenvalues: Float[np.ndarray, " n"] | None = None
+    """On the data that the functions were found on, where `eigenvalues` are of data that they were not found on."""
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
@@ -91,6 +93,8 @@ class Modes(eqx.Module):
         fields = {name: getattr(self, name)[chosen] for name in each}
         following = dict(enumerate([*self.eigenvalues[1:].tolist(), self.next_eigenvalue]))
         fields |= {"next_eigenvalue": following.get(max(range(*chosen.indices(self.n)), default=-1))}
+        if self.training_eigenvalues is not None:
+            fields["training_eigenvalues"] = self.training_eigenvalues[chosen]
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:
@@ -164,6 +168,9 @@ class Modes(eqx.Module):
         if not np.isnan(self.residuals).all():  # steps of a process tell nothing of them
             rows = [f"{row}  {rest:8.1g}" for row, rest in zip(rows, self.residuals, strict=True)]
             head = f"{head}  residual"
+        if self.training_eigenvalues is not None:
+            rows = [f"{row}  {value:10.4g}" for row, value in zip(rows, self.training_eigenvalues, strict=True)]
+            head = f"{head}  {'training':>10s}"
         rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
         if self.unconverged.any():
             advice = "" if self.note else f"; take {(self.stop_reason or StopReason.LARGEST_BASIS).advice}"

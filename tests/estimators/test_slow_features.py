@@ -77,7 +77,7 @@ def test_pairs_never_cross_the_end_of_an_episode():
     # Within an episode nothing is slow, but the mean over it never changes: jumps between episodes are not seen. The
     # rows as they are have .272 within and .314 across; functions of less than that follow the noise of these levels.
     across = SlowFeatureAnalysis(1, random_state=0).fit(np.concatenate(episodes))
-    assert slow.delta_values_[0] < 0.9 * across.delta_values_[0]
+    assert slow.modes_.training_eigenvalues[0] < 0.9 * across.modes_.training_eigenvalues[0]
     assert slow.transform([episodes[0]]).shape == (len(episodes[0]), 1)
     assert slow.transform(episodes).shape == (sum(map(len, episodes)), 1)
 

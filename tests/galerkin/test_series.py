@@ -6,6 +6,8 @@ import scipy.linalg
 
 import eigenax as ex
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
+from eigenax.galerkin.held_out import slowness_of
+from eigenax.galerkin.random_waves import Series
 
 STATES, N = 8, 3
 
@@ -98,18 +100,72 @@ def in_bins(episodes, bins):
 
 
 def test_functions_that_are_sharp_are_found():
-    episodes, _ = prinz(2000, 5)
+    episodes, _ = prinz(1400, 5)
     slow = SlowFeatureAnalysis(3, random_state=0).fit(episodes)
     np.testing.assert_allclose(slow.delta_values_, in_bins(episodes, 80)[:3], rtol=0.06)
 
 
 def test_what_is_slow_across_the_long_axis_of_many_columns_is_found():
     rng = np.random.default_rng(0)
-    state = np.cumsum(rng.random(2000) < 0.03) % 2
-    rows = np.zeros((2000, 10))
-    rows[:, :2] = rng.normal(size=(2000, 2)) @ np.linalg.cholesky([[5.7, 5.65], [5.65, 5.7]]).T
+    state = np.cumsum(rng.random(1200) < 0.03) % 2
+    rows = np.zeros((1200, 10))
+    rows[:, :2] = rng.normal(size=(1200, 2)) @ np.linalg.cholesky([[5.7, 5.65], [5.65, 5.7]]).T
     rows[:, 1] += 5 * state
-    rows = rows @ np.linalg.qr(rng.normal(size=(10, 10)))[0] + 0.3 * rng.normal(size=(2000, 10))
+    rows = rows @ np.linalg.qr(rng.normal(size=(10, 10)))[0] + 0.3 * rng.normal(size=(1200, 10))
     slow = SlowFeatureAnalysis(1, random_state=0).fit(rows)
     of_states = (np.diff(state) ** 2).mean() / state.var()
-    np.testing.assert_allclose(slow.delta_values_[0], of_states, rtol=0.08)
+    assert abs(slow.modes_.training_eigenvalues[0] - of_states) < 0.1 * of_states
+    assert abs(slow.delta_values_[0] - of_states) < 3 * slow.modes_.standard_errors[0]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(300, 40), (600, 5)])
+def test_nothing_is_slow_in_white_noise_and_what_seemed_so_is_told(rows, columns):
+    slow = SlowFeatureAnalysis(2, random_state=0)
+    with pytest.warns(RuntimeWarning, match="follow the very rows that they were found on"):
+        slow.fit(np.random.default_rng(0).normal(size=(rows, columns)))
+    modes = slow.modes_
+    np.testing.assert_allclose(slow.delta_values_, 2, atol=0.3)
+    assert (np.abs(modes.eigenvalues - 2) < 3 * modes.standard_errors).all()
+    assert (modes.training_eigenvalues < 1.7).all()
+    assert "training" in str(modes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_cover_the_time_scales_of_a_known_process(seed):
+    rng, memory = np.random.default_rng(seed), 0.9
+    x = np.zeros(3000)
+    for step in range(1, len(x)):
+        x[step] = memory * x[step - 1] + rng.normal()
+    modes = ex.solve(ex.Slowness(), ex.Clips(x[:, None]), 3, progress=False)[1:]
+    exact = 2 * (1 - memory ** np.array([1, 2]))  # of Hermite polynomials
+    assert (np.abs(modes.eigenvalues - exact) < 3 * modes.standard_errors).all()
+    assert (modes.standard_errors < 0.3 * exact).all()
+
+
+def test_a_visit_that_was_only_once_is_told_of():
+    rows = np.random.default_rng(0).normal(size=(1200, 2))
+    rows[:, 1] = 0
+    rows[500:560, 1] = 1
+    with pytest.warns(RuntimeWarning, match="number 1, not counting the constant"):
+        modes = ex.solve(ex.Slowness(), ex.Clips(rows), 2, progress=False)
+    assert modes.training_eigenvalues[1] < 0.1
+    assert modes.standard_errors[1] > 0.5 * modes.eigenvalues[1]
+
+
+def test_a_function_that_hardly_varies_elsewhere_is_told_of():
+    series = Series.of([np.zeros((400, 1))])
+    still = 0.01 * np.sin(np.arange(400) / 20)[:, None]
+    measured = slowness_of([(series, still)])
+    np.testing.assert_allclose(measured.values, (1 / 20) ** 2, rtol=0.1)
+    assert "with a variance of 4.9e-05 in place of 1" in measured.note(measured.values)
+    assert not slowness_of([(series, 100 * np.sqrt(2) * still)]).note(measured.values)
+
+
+def test_values_of_training_are_kept_with_their_functions(tmp_path):
+    modes = ex.solve(ex.Slowness(), ex.Clips(np.random.default_rng(0).normal(size=(200, 2))), 3, progress=False)
+    np.testing.assert_array_equal(modes[1:].training_eigenvalues, modes.training_eigenvalues[1:])
+    modes.save(tmp_path / "modes.safetensors")
+    again = ex.load(tmp_path)
+    np.testing.assert_array_equal(again.training_eigenvalues, modes.training_eigenvalues)
+    assert str(again) == str(modes)
+    assert not np.array_equal(modes.training_eigenvalues, modes.eigenvalues)

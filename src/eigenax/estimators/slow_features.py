@@ -41,7 +41,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
     perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
     by a convolution, or one by one where no episode has more than two. A network of your own (an `equinox.Module` from
     one point to `n_components` values) takes their place. What is trained takes `steps` steps of `clips` clips of
-    `length` points. `transform` returns one row for each row.
+    `length` points. `transform` returns one row for each row. `delta_values_`, of rows of numbers, is how slow features
+    are on time that they were not found on, `modes_.training_eigenvalues` on the rows that they were.
 
     >>> t = np.arange(2000)
     >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)

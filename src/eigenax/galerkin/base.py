@@ -139,6 +139,7 @@ class Discretisation(ABC):
             source=self.measured_on(trial),
             next_eigenvalue=found.next_value,
             note=found.note,
+            training_eigenvalues=found.training_values,
         )
 
     def measured_on(self, trial: Trial) -> Any:

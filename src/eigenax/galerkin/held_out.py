@@ -1,9 +1,11 @@
 """Time that functions are not found on: what tells whether they are more than chance."""
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from eigenax.galerkin.random_waves import Episodes, Series
 
@@ -11,6 +13,10 @@ LEAST_ROWS = 20
 """Rows there must be on either side."""
 WHOLE = 0.25
 """By what share of a block its end may be moved to the end of an episode."""
+GROUPS, CERTAIN, TOLD, VARIES, SAID = 16, 3, 0.05, 0.25, 3
+"""Stretches of time whose scatter is a standard error; how many of these, and what share of a value, the value of the
+rows that functions were found on may differ by; the least variance they have on others; without a warning, which says
+it of so many functions."""
 
 
 class Fold(NamedTuple):
@@ -59,3 +65,48 @@ def _blocks(episodes: Episodes, count: int) -> list[Episodes]:
 def _cut(ends: np.ndarray, wanted: int, count: int) -> int:
     nearest = int(ends[np.abs(ends - wanted).argmin()])
     return nearest if abs(nearest - wanted) <= WHOLE * ends[-1] / count else wanted
+
+
+class Slowness(NamedTuple):
+    """E[(Δy)²] / Var[y] of functions on time that they were not found on."""
+
+    values: Float[np.ndarray, " n"]
+    scatter: Float[np.ndarray, " n"]
+    variances: Float[np.ndarray, " n"]
+    """Of functions that have variance one where they were found."""
+
+    def note(self, training: Float[np.ndarray, " n"]) -> str:
+        """What is to be said of functions that come to so much where they were found."""
+        apart = np.abs(training - self.values) > np.maximum(CERTAIN * self.scatter, TOLD * self.values)
+        still = self.variances < VARIES
+        if not (apart | still).any():
+            return ""
+        which = ", ".join(str(k + 1) for k in np.flatnonzero(apart | still))
+        said = "; ".join(
+            f"{training[k]:.3g} where it was found, {self.values[k]:.3g} elsewhere"
+            + f" (with a variance of {self.variances[k]:.2g} in place of 1)" * bool(still[k])
+            for k in np.flatnonzero(apart | still)[:SAID]
+        )
+        return (
+            f"functions follow the very rows that they were found on: number {which}, not counting the constant, are "
+            f"others on other rows by more than their errors ({said}). More rows, or fewer columns, tell more"
+        )
+
+
+def slowness_of(parts: Sequence[tuple[Series, Float[np.ndarray, "_ n"]]]) -> Slowness:
+    """Of functions whose values on the rows of each series are given, all of them together: a function that is slower
+    than one of the series is long varies between them."""
+    pairs = [(y[:-1][series.follows[:-1]], y[1:][series.follows[:-1]]) for series, y in parts]
+    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    mean, change = (first.mean(0) + second.mean(0)) / 2, (second - first) ** 2
+    square = ((first - mean) ** 2 + (second - mean) ** 2) / 2
+    variances = square.mean(0).clip(np.finfo(float).tiny)
+    values = change.mean(0) / variances
+    return Slowness(values, scatter_of((change - values * square) / variances), variances)
+
+
+def scatter_of(influence: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " n"]:
+    """The standard error of a mean over time, whose stretches differ by more than rows that are independent would."""
+    groups = [part.mean(0) for part in np.array_split(influence, GROUPS) if len(part)]
+    enough = len(groups) > 1
+    return np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if enough else np.full(influence.shape[1], np.nan)

@@ -10,9 +10,11 @@ from jaxtyping import Float
 
 from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import Pencil, distance_to_exact
+from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
-from eigenax.galerkin.held_out import Fold, folds
+from eigenax.galerkin.held_out import CERTAIN, Fold, Slowness, folds, scatter_of, slowness_of
 from eigenax.galerkin.random_waves import (
+    PIECE,
     Episodes,
     Moments,
     RandomWaves,
@@ -41,8 +43,8 @@ THIRDS = 3
 ROWS_PER_WAVE, WAVES_PER_DISTINCT = 3, 4
 FULL = 0.6
 """The share of waves below which so few directions can be told apart that they span all there is."""
-LOOKED_AT, GROUPS = 50_000, 16
-"""Rows that the choice is made on, and groups whose scatter is the standard error."""
+LOOKED_AT, BLOCKS = 50_000, 4
+"""Rows that the choice is made on, and blocks of time each of which measures what is found on the others."""
 FEW_COLUMNS = 512
 """Columns among which slow directions are looked for."""
 
@@ -101,14 +103,14 @@ class OnSeries(Discretisation):
         more, speed = divmod(number, len(SPEEDS))
         told = {"waves": self.counts[more], "speed": SPEEDS[speed]}
         if not self.folds:
-            return Trial(number, ([UNCHOSEN], np.full(self.n, np.nan)), 0.0, told)
+            return Trial(number, [UNCHOSEN], 0.0, told)
         tried = [self._tried(fold, number) for fold in self.folds]
         ridges = _chosen_ridges([one.narrowed(min(self.n, ONE_BY_ONE), RIDGES) for one in tried], self.n)
         # Logarithms: a feature ten times slower than the next one matters as much.
         logs = np.mean([np.log(one.narrowed(self.n, ridges).values(ridges, self.n)) for one in tried], axis=0)
         told = {"eigenvalues": [0.0, *(self.factor * np.exp(np.sort(logs))).tolist()]} | told
         rank = max(one.pencil.rank for one in tried)
-        return Trial(number, (ridges, np.exp(np.sort(logs))), float(logs.sum()), told, rank=rank)
+        return Trial(number, ridges, float(logs.sum()), told, rank=rank)
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
         """Where no others are slower on held-out time, or more waves would be no further functions."""
@@ -134,25 +136,55 @@ class OnSeries(Discretisation):
         return Series.of(self.all_episodes)
 
     def solution(self, trial: Trial) -> Solution:
-        """Of all rows, with a ridge for each of the first features that held-out time chooses."""
-        ridges, elsewhere = trial.basis
-        waves = self._waves(self._all, trial.number)
-        moments = moments_of(waves, self._all)
-        pencil = moments.pencil(self.n).narrowed(self.n, ridges)
-        combinations = pencil.one_by_one(ridges, self.n)
-        values = np.diag(combinations.T @ pencil.matrix @ combinations)
-        order = np.argsort(values)
-        values, coefficients = values[order], pencil.whitening @ combinations[:, order]
-        features = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
-        scatter, residuals = _errors(waves, self._all, features, values)
+        """Of all rows, with the ridges that held-out time chose, in order of their slowness on blocks of time that
+        they were not found on: blocks that nothing was chosen by."""
+        ridges, n = trial.basis, self.n
+        found = self._found(self._all, trial.number, ridges)
+        training, *following = self.factor * found.values[:n], *(self.factor * found.values[n:]).tolist()
+        elsewhere = self._elsewhere(found, trial.number, ridges)
+        values, scatter, _ = elsewhere or (training, np.full(n, np.nan), None)
+        order, residuals = np.argsort(values), self.factor * _residuals(found, self._all, n)
         # Residuals do not know that a function may follow the noise of the very rows that it was found on.
-        distance = np.fmax(distance_to_exact(values, residuals), np.abs(elsewhere - values))
-        constant = np.eye(len(features))[:, -1:]
-        scatter, distance, residuals = (
-            np.concatenate([[0.0], abs(self.factor) * part]) for part in (scatter, distance, residuals)
+        distance = distance_to_exact(training, residuals, *following)
+        distance = np.fmax(distance, np.abs(values - training)) if elsewhere else np.full(n, np.nan)
+        values, training, scatter, distance, residuals = (
+            np.append(0.0, part[order]) for part in (values, training, scatter, distance, residuals)
         )
-        values, coefficients = np.concatenate([[0.0], self.factor * values]), np.concatenate([constant, features], 1)
-        return Solution(values, coefficients, scatter, distance, residuals)
+        constant = np.eye(len(found.features))[:, -1:]
+        coefficients = np.concatenate([constant, found.features[:, :n][:, order]], 1)
+        solution = Solution(values, coefficients, scatter, distance, residuals, *following)
+        if elsewhere is None:
+            return solution
+        note = Slowness(*(part[order] for part in elsewhere)).note(training[1:])
+        return solution._replace(note=note, training_values=training)
+
+    def _found(self, series: Series, number: int, ridges: list[float]) -> "_Found":
+        """The slowest functions of some rows, and one more if there is one."""
+        waves = self._waves(series, number)
+        moments = moments_of(waves, series)
+        pencil = moments.pencil(self.n).narrowed(self.n + 1, sorted(set(ridges)))
+        combinations = pencil.one_by_one(ridges, min(self.n + 1, pencil.rank))
+        values = np.diag(combinations.T @ pencil.matrix @ combinations)
+        order = np.append(np.argsort(values[: self.n]), np.arange(self.n, len(values)))
+        coefficients = pencil.whitening @ combinations[:, order]
+        features = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
+        return _Found(waves, features, values[order])
+
+    def _elsewhere(self, found: "_Found", number: int, ridges: list[float]) -> Slowness | None:
+        """How slow functions that are found like these are where they are not found; nothing if nothing tells."""
+        parts: list[tuple[Series, np.ndarray]] = []
+        for fold in folds(self.all_episodes, BLOCKS):
+            try:
+                there = self._found(Series.of(fold.seen), number, ridges)
+            except SingularMomentsError:  # too many functions for these rows
+                continue
+            series = Series.of(fold.held_out)
+            y = there.of(series, self.n)
+            parts.append((series, y * np.where((y * found.of(series, self.n)).sum(0) < 0, -1, 1)))
+        if not parts:
+            return None
+        values, scatter, variances = slowness_of(parts)
+        return Slowness(self.factor * values, self.factor * scatter, variances)
 
     def network(self, trial: Trial) -> OnInputs:
         """The waves and a constant."""
@@ -168,6 +200,19 @@ def _first_rows(episodes: Episodes, count: int) -> Episodes:
     """Whole episodes as far as they go, and the beginning of one more."""
     begins = np.cumsum([0, *(len(rows) for rows in episodes)])
     return [rows[: count - begin] for rows, begin in zip(episodes, begins, strict=False) if begin < count]
+
+
+class _Found(NamedTuple):
+    """Combinations of waves and a constant, and their slowness where they were found."""
+
+    waves: RandomWaves
+    features: Float[np.ndarray, "f m"]
+    values: Float[np.ndarray, " m"]
+
+    def of(self, series: Series, n: int) -> Float[np.ndarray, "time n"]:
+        """The first n of them on the rows of a series."""
+        parts = np.array_split(series.rows, 1 + len(series.rows) // PIECE)
+        return np.concatenate([self.waves.combined(rows, self.features[:, :n]) for rows in parts])
 
 
 class _Tried(NamedTuple):
@@ -218,19 +263,16 @@ def _chosen_ridges(tried: list[_Elsewhere], n: int) -> list[float]:
     return ridges
 
 
-def _errors(
-    waves: RandomWaves, series: Series, function: Float[np.ndarray, "f n"], values: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Standard errors from the scatter between stretches of time, and residual norms as `Slowness.twice` has them."""
-    influence, products = [], []
+def _residuals(found: _Found, series: Series, n: int) -> Float[np.ndarray, " n"]:
+    """‖(K − λ) v‖ as `Slowness.twice` has it; unknown where rows do not tell it from zero."""
+    values, products = found.values[:n], []
     for rows, follows, _ in series.pieces():
-        v, follows = waves.combined(rows, function), follows[: len(rows) - 1]
+        v, follows = found.waves.combined(rows, found.features[:, :n]), follows[: len(rows) - 1]
         change = np.diff(v, axis=0)
-        influence.append((change**2 - values * (v[1:] ** 2 + v[:-1] ** 2) / 2)[follows])
         after, before = -2 * change[1:] - values * v[1:-1], 2 * change[:-1] - values * v[1:-1]
         products.append((after * before)[follows[1:] & follows[:-1]])
-    groups = [part.mean(0) for part in np.array_split(np.concatenate(influence), GROUPS) if len(part)]
-    errors = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else np.full(len(values), np.nan)
     together = np.concatenate(products)
-    squared = together.mean(0) if len(together) else np.full(len(values), -1.0)
-    return errors, np.sqrt(np.where(squared >= 0, squared, np.nan))
+    if not len(together):
+        return np.full(n, np.nan)
+    squared = together.mean(0)
+    return np.sqrt(np.where(squared > CERTAIN * scatter_of(together), squared, np.nan))

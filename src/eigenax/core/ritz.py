@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float, Inexact
 
+from eigenax.core.threads import few_threads
 from eigenax.errors import SingularMomentsError
 
 Finish = Literal["rotate", "triangular", "ritz"]
@@ -91,7 +92,8 @@ def whiten(
     sizes = np.real(np.diag(sigma))
     alive = sizes > floor
     scale = np.where(alive, 1 / np.sqrt(np.where(alive, sizes, 1)), 0)
-    variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
+    with few_threads(len(sigma)):
+        variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
     variances, axes = variances[::-1], axes[:, ::-1]
     count = min(int((variances > cutoff * variances[0]).sum()), len(variances) if rank is None else rank)
     return Whitening(scale[:, None] * axes[:, :count] / np.sqrt(variances[:count]), variances[:count])
@@ -226,14 +228,16 @@ class Pencil(NamedTuple):
         penalised = self.matrix + ridge * self.cost
         if taken is not None:  # moved to the other end of the spectrum
             penalised = penalised + 2 * np.trace(penalised) * taken @ taken.T
-        return scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank) - 1))
+        with few_threads(self.rank):
+            return scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank) - 1))
 
     def narrowed(self, n: int, ridges: Sequence[float]) -> "Pencil":
         """Of the few combinations among which the n lowest are with any of these ridges, or one after the other."""
         together = np.concatenate([self._lowest(n + GUARDS, ridge)[1] for ridge in ridges], 1)
         if together.shape[1] >= self.rank:
             return self
-        basis, sizes, _ = np.linalg.svd(together, full_matrices=False)
+        with few_threads(self.rank):
+            basis, sizes, _ = np.linalg.svd(together, full_matrices=False)
         basis = basis[:, sizes > ALIKE * sizes[0]]
         return Pencil(self.whitening @ basis, basis.T @ self.matrix @ basis, basis.T @ self.cost @ basis)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eigenax.cli.main import main
+from eigenax.errors import InputError
 from eigenax.experiments.bouncing_balls import BouncingBalls
 
 SMALL = ["--size", "16", "--radius", "2", "--speed", "0.7", "--frames", "4000", "--held-out", "4000", "--balls", "1"]
@@ -52,3 +53,9 @@ def test_the_paper_preset_is_the_published_one():
     assert (paper.clips, paper.length, paper.channels, paper.width, paper.n) == (24, 10, "32,32,32", 128, 12)
     assert (paper.optimizer, paper.learning_rate, paper.decay, paper.rate) == ("rmsprop", 1e-6, 0.999, 0.01)
     assert (paper.steps, paper.frames, paper.average, paper.sparsity) == (1_000_000, 200_000, "jacobian", "paper")
+
+
+def test_layers_that_are_too_narrow_for_block_sparsity_are_one_sentence():
+    narrow = BouncingBalls(channels="2,2,2", width=4, n=3, sparsity="paper")
+    with pytest.raises(InputError, match=r"--channels 2,2,2, --width 4: sparsity='paper' leaves unit .* or wider ones"):
+        narrow.network((2, 64, 64))

@@ -145,7 +145,10 @@ class SlowFeatures(Experiment):
                 key=key,
             )
 
-        conv = made(network_key(self.seed))
+        try:
+            conv = made(network_key(self.seed))
+        except ValueError as error:  # too few maps or units for block sparsity, or too few pixels
+            raise InputError(f"--channels {self.channels}, --width {self.width}: {error}") from error
         return WithConstant(OnInputs(CoarsePixels(coarse), OnInputs(ScaledPixels(centre, scale), conv)))
 
     def solver(self) -> "SpIN":

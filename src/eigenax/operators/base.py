@@ -3,7 +3,8 @@
 import math
 import numbers
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -143,11 +144,23 @@ class WeakOperator(Operator):
         raise TypeError(f"{type(self).__name__} is a weak form, and has no K u")
 
 
+def _of_terms(combined: Callable[[Iterable[bool]], bool], name: str) -> Any:
+    """What is so of a sum if it is so of any, or of all, of its terms."""
+    return property(lambda total: combined(getattr(term, name) for term in total.operators))
+
+
 class LinearCombination(Operator):
     """Numbers times operators, added together; all must act on the same kind of sample."""
 
     factors: tuple[float, ...] = eqx.field(static=True)
     operators: tuple[Operator, ...]
+    wants_boundary: ClassVar[bool] = _of_terms(any, "wants_boundary")
+    fixes_constants: ClassVar[bool] = _of_terms(all, "fixes_constants")
+    local: ClassVar[bool] = _of_terms(all, "local")
+    integral: ClassVar[bool] = _of_terms(all, "integral")
+    in_time: ClassVar[bool] = _of_terms(all, "in_time")
+    weak: ClassVar[bool] = _of_terms(any, "weak")
+    complex: ClassVar[bool] = _of_terms(any, "complex")
 
     def __init__(self, terms: tuple[tuple[float, Operator], ...]):
         self.factors = tuple(float(factor) for factor, _ in terms)
@@ -160,41 +173,6 @@ class LinearCombination(Operator):
     def acts_on(self) -> type[Points] | type[Pairs]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What every term acts on."""
         return self.operators[0].acts_on
-
-    @property
-    def wants_boundary(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether any term does."""
-        return any(operator.wants_boundary for operator in self.operators)
-
-    @property
-    def fixes_constants(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether all terms do."""
-        return all(operator.fixes_constants for operator in self.operators)
-
-    @property
-    def local(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether all terms are."""
-        return all(operator.local for operator in self.operators)
-
-    @property
-    def integral(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether all terms are."""
-        return all(operator.integral for operator in self.operators)
-
-    @property
-    def in_time(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether all terms' are."""
-        return all(operator.in_time for operator in self.operators)
-
-    @property
-    def weak(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether any term is."""
-        return any(operator.weak for operator in self.operators)
-
-    @property
-    def complex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether any term is."""
-        return any(operator.complex for operator in self.operators)
 
     @property
     def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -258,7 +236,8 @@ def check_applies(operator: Operator, functions: Function, batch: Batch) -> None
     for _, term in operator.terms():
         name = type(term).__name__
         if term.weak:
-            traced(f"{name}.moments must return the moments of functions on a batch", term.moments, functions, batch)
+            must = f"{name}.moments must return Moments of functions on a batch"
+            traced(must, lambda term=term: tuple(term.moments(functions, batch)))
             continue
         must = f"{name}.apply must return K u with the shape of u, {u.shape}"
         ku = traced(must, lambda term=term: term.apply(functions, batch, jax.vmap(functions)(batch.x)))

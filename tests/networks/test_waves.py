@@ -30,7 +30,7 @@ X = np.random.default_rng(5).uniform(BOX.low, BOX.high, (30, 2))
 
 def whitened():
     rng = np.random.default_rng(1)
-    return Whitened(Edges(BOX), tuple(rng.normal(size=3).tolist()), tuple(map(tuple, rng.normal(size=(3, 2)).tolist())))
+    return Whitened(Edges(BOX), rng.normal(size=3), rng.normal(size=(3, 2)))
 
 
 def smooth():

@@ -163,7 +163,8 @@ def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float
             # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
             covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
             parts.append(Gaussian(around.mean.tolist(), covariance))
-            shares.append((1 - UNIFORM_SHARE) * float(cloud.states[kind].sum()))
+            # Without the last digits, which every cloud has others of, as a program would be.
+            shares.append((1 - UNIFORM_SHARE) * round(float(cloud.states[kind].sum()), 6))
     if len(parts) == 1 and not singularities:
         return source
     for point in singularities:
@@ -213,7 +214,8 @@ def _smooth(rng: np.random.Generator, cloud: Cloud, domain: Domain, n: int, size
 def decay_around(cloud: Cloud, domain: Domain) -> tuple[Whitened, Float[np.ndarray, " z"]]:
     """Inputs in units of the ground state, and the rates of a Gaussian that falls as it does."""
     inputs, breadths, _ = _whitening(cloud, domain, coordinates_of(domain))
-    return inputs, _decay(breadths)
+    mean, matrix = np.asarray(inputs.mean).tolist(), np.asarray(inputs.matrix).tolist()
+    return Whitened(inputs.coordinates, tuple(mean), tuple(map(tuple, matrix))), _decay(breadths)
 
 
 def _decay(breadths: Float[np.ndarray, " z"]) -> Float[np.ndarray, " z"]:
@@ -277,8 +279,7 @@ def _whitening(
     breadths, matrix = scipy.linalg.eigh(uniform.covariance + floor, ground.covariance + floor)
     all_states = np.diag(matrix.T @ states.covariance @ matrix)
     narrowing = float(1 / np.sqrt(max(1.0, all_states.max())))
-    inputs = Whitened(coordinates, tuple(ground.mean.tolist()), tuple(map(tuple, matrix.tolist())))
-    return inputs, breadths, narrowing
+    return Whitened(coordinates, ground.mean, matrix), breadths, narrowing
 
 
 def _cusped(

@@ -60,13 +60,16 @@ class CoarsePixels(eqx.Module):
 class Whitened(eqx.Module):
     """(coordinates(x) − mean) @ matrix: coordinates in which states are of size one in every direction.
 
+    Both are tuples of numbers where the parts of a network that are arrays are trained. As arrays, other ones need no
+    other program.
+
     >>> Whitened(jnp.sin, (0.0,), ((2.0,),))(jnp.zeros(1))
     Array([0.], dtype=float32)
     """
 
     coordinates: Callable[[Array], Array]
-    mean: tuple[float, ...] = eqx.field(static=True)
-    matrix: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    mean: tuple[float, ...] | Float[np.ndarray, " m"]
+    matrix: tuple[tuple[float, ...], ...] | Float[np.ndarray, "m z"]
 
     @property
     def size(self) -> int:

@@ -20,7 +20,7 @@ class Gaussian(eqx.Module):
     (3,)
     """
 
-    mean: tuple[float, ...] = eqx.field(static=True)
+    mean: Float[np.ndarray, " d"]
     cholesky: Float[np.ndarray, "d d"]
     """L of the covariance L Lᵀ."""
 
@@ -30,7 +30,7 @@ class Gaussian(eqx.Module):
         spread: float | Sequence[float] | Float[np.ndarray, "d d"],
         dims: int | None = None,
     ):
-        self.mean = as_vector(mean, dims if np.ndim(spread) < 1 else len(np.asarray(spread)), "mean")
+        self.mean = np.asarray(as_vector(mean, dims if np.ndim(spread) < 1 else len(np.asarray(spread)), "mean"))
         matrix = np.asarray(spread, float)
         if matrix.ndim < 2:
             widths = np.asarray(as_vector(matrix.tolist(), len(self.mean), "spread"))

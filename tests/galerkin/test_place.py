@@ -135,6 +135,53 @@ def test_a_ground_state_that_the_first_basis_has_missed_is_looked_for_again():
     assert (look.empty > 0).all()
 
 
+def prinz(x):
+    """The four wells of Prinz in one dimension."""
+    bumps = ((0.8, 0.0, 80), (0.2, 0.5, 80), (0.5, -0.5, 40))
+    return 4 * (x**8 + sum(height * jnp.exp(-rate * (x - middle) ** 2) for height, middle, rate in bumps))
+
+
+def prinz_as_hamiltonian(x):
+    """Its diffusion as a Schrödinger operator, whose first value is zero."""
+    slope = jax.grad(prinz)
+    return slope(x[0]) ** 2 / 4 - jax.grad(slope)(x[0]) / 2
+
+
+TOO_SMALL = {
+    "diffusion": (-ex.Laplacian() + ex.Potential(prinz_as_hamiltonian), ex.Box(-1.7, 1.7), [0, 1.198994]),
+    "jump": (
+        -ex.Laplacian() + ex.Potential(lambda x: jnp.where(jnp.abs(x[0]) < 1, -50.0, 0.0)),
+        ex.Box(-6, 6),
+        [-48.10915, -42.47490],
+    ),
+    "undeclared singularity": (
+        -0.5 * ex.Laplacian() + ex.Potential(lambda x: -1 / jnp.linalg.norm(x)),
+        ex.Box(-18, 18, dims=2),
+        [-2, -2 / 9],
+    ),
+    "many dimensions": (
+        -0.5 * ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**4 / 4 - x**2)),
+        ex.Box(-5, 5, dims=8),
+        [-2.396171, -2.050278],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["diffusion", "jump", *(pytest.param(name, marks=pytest.mark.slow) for name in list(TOO_SMALL)[2:])],
+)
+def test_stated_errors_cover_what_a_basis_that_is_too_small_misses(name):
+    operator, box, exact = TOO_SMALL[name]
+    solver = ex.RayleighRitz(n_basis=40, samples=2**11)
+    with pytest.warns(RuntimeWarning):
+        modes = ex.solve(operator, box, 2, solver=solver, max_steps=1, progress=False)
+    errors = np.abs(modes.eigenvalues - exact)
+    assert errors.max() > 1e-3
+    assert (errors < 3 * modes.standard_errors).all()
+    assert modes.unconverged.any()
+
+
 def mueller_brown(x):
     """The three wells of Müller and Brown."""
     height, middles = (-200.0, -100.0, -170.0, 15.0), ((1, 0), (0, 0.5), (-0.5, 1.5), (-1, 1))

@@ -103,6 +103,7 @@ def test_rows_keep_the_digits_they_were_given_with():
 @pytest.mark.parametrize(
     "source",
     [
+        lambda rows: ex.Arrays(rows),
         lambda rows: ex.Clips(rows),
         lambda rows: ex.Steps(rows[:-1], rows[1:]),
         lambda rows: ex.Transitions([(k, k + 1) for k in range(len(rows) - 1)], rows),

@@ -11,6 +11,7 @@ import eigenax
 from eigenax.cli.main import main
 from eigenax.evaluation.slowness import delta_values
 from eigenax.experiments.folder import release
+from eigenax.experiments.user_video import of_clocks
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
 
@@ -126,6 +127,26 @@ def test_a_feature_slower_than_the_held_out_time_is_no_cause_for_alarm(tmp_path,
     np.save(tmp_path / "series.npy", rows)
     assert slow(tmp_path / "series.npy", "--n", "1", "--quiet", "--out", tmp_path / "run") == 0
     assert "note:" not in capsys.readouterr().out
+
+
+def test_features_that_are_a_clock_are_called_out():
+    phase = np.pi * (np.arange(250)[:, None] + 0.5) / 250
+    clocks = np.sqrt(2) * np.cos(phase * [1, 2, 3, 7]) + 0.05 * np.random.default_rng(0).normal(size=(250, 4))
+    (said,) = of_clocks(clocks)
+    assert said.startswith("the first 3 features are cosines of the time of this film (R² 0.99")
+    assert of_clocks(np.sin(2 * phase)) == []  # a swing, there and back
+
+
+def test_a_model_of_what_does_not_change_in_another_file_says_so(array, tmp_path, capsys):
+    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+    still = np.repeat(swinging(1), 40, axis=0)
+    still[20:, 0, 0] += 1
+    np.save(tmp_path / "still.npy", still)
+    assert slow("--model", tmp_path / "first", tmp_path / "still.npy", "--quiet", "--out", tmp_path / "second") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "features 1, 2 hardly vary in these files" in said
+    assert slow("--model", tmp_path / "first", array, "--quiet", "--out", tmp_path / "third") == 0
+    assert "hardly var" not in capsys.readouterr().out
 
 
 def test_what_failed_at_once_does_not_keep_the_folder(array, tmp_path):

@@ -20,6 +20,22 @@ def delta_values(episodes: Sequence[Float[np.ndarray, "_ n"]]) -> Float[np.ndarr
     return np.where(variances > 0, (changes**2).mean(0) / np.where(variances > 0, variances, 1), np.nan)
 
 
+def clock_shares(features: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " n"]:
+    """How much of each feature is a cosine of the time that all rows take, cos(π k (t + ½) / T) for the k-th.
+
+    These are the slowest functions of time itself: what is found in one run in which nothing comes back.
+
+    >>> times = np.arange(100)[:, None]
+    >>> clock_shares(np.hstack([times, np.sin(times / 5)])).round(2)
+    array([0.99, 0.  ])
+    """
+    count, n = features.shape
+    centred = features.astype(np.float64) - features.mean(0)
+    cosines = np.cos(np.pi * np.arange(1, n + 1) * (np.arange(count)[:, None] + 0.5) / count)
+    squares = (centred**2).sum(0) * (cosines**2).sum(0)
+    return np.where(squares > 0, (centred * cosines).sum(0) ** 2 / np.where(squares > 0, squares, 1), 0.0)
+
+
 def explained_share(
     targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]
 ) -> Float[np.ndarray, " m"]:

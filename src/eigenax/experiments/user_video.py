@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 FEATURES, FRAMES = "features.npy", "frames"
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
+CLOCK = 0.98
+"""Share of a feature that is a cosine of time, from which it tells when a frame was, as far as one film can say."""
+HARDLY = 0.01
+"""Variance below which a feature, of variance one where it was learned, says nothing of what it is measured on."""
 TOO_FAST = 3.0
 """Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
 JUDGING, LEAST_JUDGING = 0.125, 20
@@ -153,6 +157,7 @@ class UserVideo(SlowFeatures):
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
         source, figures = self._source(seen, frames), {}
         result: dict[str, Any] = {}
+        notes: list[str] = []
         if frames == 1:
             self._check_no_training_asked()
             try:
@@ -164,10 +169,12 @@ class UserVideo(SlowFeatures):
         else:
             modes = self._learned(source, seen, folder, progress)
             metrics = read_metrics(folder / "metrics.jsonl")
-            result |= {"training_seconds": metrics[-1]["seconds"], "notes": _kept(metrics)}
+            result["training_seconds"], notes = metrics[-1]["seconds"], _kept(metrics)
             figures["training"] = draw_training(metrics, self.n)
         result |= {"steps": modes.steps if frames == 2 else 0, "stopped": modes.stop_reason}
         features = self._written(modes, series, folder / FEATURES, progress)
+        if len(series) == 1:
+            notes += of_clocks(features[0][frames - 1 : ends[0]])
         held_out = [one[end + frames - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
             slowness = delta_values([one for one in held_out if len(one)])
@@ -175,7 +182,7 @@ class UserVideo(SlowFeatures):
             ways = classical_features(Video.of(seen, frames), Video.of(other, frames), self.n, progress)
             others = {name: way.slowness for name, way in ways.items()}
             figures["slowness"] = draw_slowness({"learned": slowness, **others})
-            notes = [*result.get("notes", []), *_notes(held_out, modes.eigenvalues, frames)]
+            notes += _notes(held_out, modes.eigenvalues, frames)
             offer = self.offered(slowness, ways, lambda _: source, folder)
             if offer is not None:
                 self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
@@ -183,8 +190,8 @@ class UserVideo(SlowFeatures):
                     f"{offer.said}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
                     f"`eigenax slow --model {offer.file} FILES` takes them of others"
                 )
-            result |= {"columns": {"held out": slowness, **others}, "notes": notes}
-        outcome = self._outcome(modes, recordings, features, result, ends)
+            result["columns"] = {"held out": slowness, **others}
+        outcome = self._outcome(modes, recordings, features, result | {"notes": notes}, ends)
         return outcome._replace(figures=outcome.figures | figures)
 
     def _source(self, seen: "list[np.ndarray]", frames: int) -> "Clips":
@@ -240,7 +247,8 @@ class UserVideo(SlowFeatures):
         if shape != modes.shape:
             raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
         features = self._written(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
-        result = {"steps": 0, "columns": {"these files": delta_values([one[frames - 1 :] for one in features])}}
+        here = [one[frames - 1 :] for one in features]
+        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": _of_the_still(here)}
         return self._outcome(modes, recordings, features, result, [len(one) for one in features])
 
     def _written(self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool) -> "list[np.ndarray]":
@@ -288,6 +296,40 @@ def _kept(metrics: list[dict[str, Any]]) -> list[str]:
     return [
         f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames "
         "that were held out to judge the training by"
+    ]
+
+
+def of_clocks(features: "np.ndarray") -> list[str]:
+    """A warning where the first features of one film are those of time itself."""
+    from eigenax.evaluation.slowness import clock_shares
+
+    shares = clock_shares(features)
+    count = next((k for k, share in enumerate(shares) if share < CLOCK), len(shares))
+    if not count:
+        return []
+    which = "the first feature is a cosine" if count == 1 else f"the first {count} features are cosines"
+    return [
+        f"{which} of the time of this film (R² {shares[:count].min():.3f}), as of any film in which nothing comes "
+        "back: they tell when a frame was, and perhaps nothing of what is in it; give several films, or a longer one"
+    ]
+
+
+def _of_the_still(features: "list[np.ndarray]") -> list[str]:
+    """A warning where features, of variance one on what they were learned of, hardly vary."""
+    import numpy as np
+
+    variances = np.concatenate(features).var(0)
+    still = np.flatnonzero(variances < HARDLY)
+    if not len(still):
+        return []
+    which = (
+        f"feature {still[0] + 1} hardly varies"
+        if len(still) == 1
+        else (f"features {', '.join(str(k + 1) for k in still)} hardly vary")
+    )
+    return [
+        f"{which} in these files (variance {variances[still].max():.1g}, 1 where learned): nothing that was learned "
+        "changes here, and slowness tells nothing"
     ]
 
 

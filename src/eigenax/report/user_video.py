@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
-from eigenax.report.slow_features import frames_only, overlaid
+from eigenax.report.slow_features import frames_only
 from eigenax.report.style import GREY, INK, STYLE, new_figure
 
 COLUMNS, MOST, POINTS = 6, 12, 2000
@@ -61,26 +61,20 @@ def draw_extremes(series: Sequence[np.ndarray], features: Sequence[Float[np.ndar
             block, column = divmod(k, columns)
             for row, extreme in enumerate((np.argmax, np.argmin)):
                 axis = axes[2 * block + row, column]
-                axis.imshow(overlaid(*_pair(series, features, k, extreme, low, high)))
+                axis.imshow(_frame(series, features, k, extreme), cmap="gray", vmin=low, vmax=high)
                 if row == 0:
                     axis.set_title(f"feature {k + 1}", color=INK, fontsize=8)
         frames_only(axes.ravel(), [])
-    return figure, (
-        "The frames that activate each feature most (above) and least (below); a frame is blue, the one before it red, "
-        "and where nothing moves they are purple. Bright pixels are drawn dark."
+    return (
+        figure,
+        "The frames that activate each feature most (above) and least (below), in grey as they were learned of.",
     )
 
 
-def _pair(
-    series: Sequence[np.ndarray],
-    features: Sequence[Float[np.ndarray, "_ n"]],
-    k: int,
-    extreme: Any,
-    low: float,
-    high: float,
-) -> list[Float[np.ndarray, "h w"]]:
-    """Two successive frames, from 0 to 1, at a feature's extreme."""
+def _frame(
+    series: Sequence[np.ndarray], features: Sequence[Float[np.ndarray, "_ n"]], k: int, extreme: Any
+) -> Float[np.ndarray, "h w"]:
+    """The frame at a feature's extreme in all files."""
     best = [extreme(one[:, k]) for one in features]
     file = int(extreme(np.array([one[at, k] for one, at in zip(features, best, strict=True)])))
-    at = max(1, int(best[file]))
-    return [(np.asarray(series[file][t], np.float64) - low) / max(high - low, 1e-12) for t in (at - 1, at)]
+    return np.asarray(series[file][int(best[file])], np.float64)

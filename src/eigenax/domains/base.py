@@ -1,7 +1,7 @@
 """The domain: where functions live, as places that uniform numbers stand for."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -36,6 +36,11 @@ class Domain(eqx.Module):
     def flat(self) -> "Box | None":
         """The box, where points are their own parameters."""
         return self.box if self.embedding is None else None
+
+    @property
+    def uniform_density(self) -> Any:
+        """The density of uniform points, a component, where it is known in closed form."""
+        return None
 
     def open_edge(self) -> str | None:
         """An edge at which functions obey nothing, in words, if there is one: few operators are symmetric then."""

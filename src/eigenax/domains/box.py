@@ -66,6 +66,11 @@ class Box(Domain):
         return self
 
     @property
+    def uniform_density(self) -> "Box":
+        """Itself: the same everywhere in it."""
+        return self
+
+    @property
     def embedding(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """None: a box is flat."""
 

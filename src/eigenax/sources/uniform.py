@@ -34,8 +34,8 @@ class Uniform(Source):
 
     @property
     def density(self) -> Component | None:
-        """That of the box, where points are their own parameters; those of a curved domain are weighted."""
-        return self.over.flat
+        """That of a box; points of a curved domain are weighted."""
+        return self.over.uniform_density
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Independent points, weighted by area."""

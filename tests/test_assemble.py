@@ -342,12 +342,13 @@ def test_minus_slowness_has_minus_the_values_and_the_same_errors():
     )
     np.testing.assert_allclose(minus.eigenvalues, -slow.eigenvalues)
     np.testing.assert_allclose(minus.standard_errors, slow.standard_errors)
+    np.testing.assert_allclose(minus.training_eigenvalues, -slow.training_eigenvalues)
 
 
 def test_errors_of_slowness_cover_noise_that_was_followed():
     """White noise, whose features all have Δ = 2: with 20 columns and 300 rows some seem slow."""
     modes = ex.solve(ex.Slowness(), np.random.default_rng(0).normal(size=(300, 20)), 3, progress=False)[1:]
-    assert (modes.eigenvalues < 1.9).all()
+    assert (modes.training_eigenvalues < 1.9).all()
     assert (np.abs(modes.eigenvalues - 2) < 3 * modes.standard_errors).all()
 
 

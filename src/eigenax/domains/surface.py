@@ -73,9 +73,10 @@ class Surface(Domain):
             with counting_in("float64"):
                 first, second = (jax.vmap(self.embedding)(jnp.asarray(side)) for side in sides)
                 areas = [float(self.weigh(jnp.asarray(side)).max()) for side in sides]
-            size = float(jnp.abs(first).max() + jnp.abs(second).max())
+            first, second = np.asarray(first), np.asarray(second)
+            size = float(np.abs(first).max() + np.abs(second).max())
             # Also where the other parameters run backwards, as on a Möbius strip.
-            apart = min(float(jnp.abs(first - other).max()) for other in (second, jnp.roll(second, LOOKED_AT, 0)))
+            apart = min(float(np.abs(first - other).max()) for other in (second, np.roll(second, LOOKED_AT, 0)))
             for area, end in zip(areas, (low, high), strict=True):
                 if area > NO_AREA and apart > NO_AREA * size:
                     return f"parameter {axis} = {end[axis]:.6g}"

@@ -140,23 +140,24 @@ class OnSeries(Discretisation):
         they were not found on: blocks that nothing was chosen by."""
         ridges, n = trial.basis, self.n
         found = self._found(self._all, trial.number, ridges)
-        training, *following = self.factor * found.values[:n], *(self.factor * found.values[n:]).tolist()
+        training, following = found.values[:n], found.values[n:].tolist()
         elsewhere = self._elsewhere(found, trial.number, ridges)
         values, scatter, _ = elsewhere or (training, np.full(n, np.nan), None)
-        order, residuals = np.argsort(values), self.factor * _residuals(found, self._all, n)
+        order, residuals = np.argsort(values), _residuals(found, self._all, n)
         # Residuals do not know that a function may follow the noise of the very rows that it was found on.
         distance = distance_to_exact(training, residuals, *following)
         distance = np.fmax(distance, np.abs(values - training)) if elsewhere else np.full(n, np.nan)
-        values, training, scatter, distance, residuals = (
-            np.append(0.0, part[order]) for part in (values, training, scatter, distance, residuals)
+        note = Slowness(*(part[order] for part in elsewhere)).note(training[order]) if elsewhere else ""
+        values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
+        scatter, distance, residuals = (
+            np.append(0.0, abs(self.factor) * part[order]) for part in (scatter, distance, residuals)
         )
         constant = np.eye(len(found.features))[:, -1:]
         coefficients = np.concatenate([constant, found.features[:, :n][:, order]], 1)
-        solution = Solution(values, coefficients, scatter, distance, residuals, *following)
-        if elsewhere is None:
-            return solution
-        note = Slowness(*(part[order] for part in elsewhere)).note(training[1:])
-        return solution._replace(note=note, training_values=training)
+        solution = Solution(
+            values, coefficients, scatter, distance, residuals, *(self.factor * value for value in following), note=note
+        )
+        return solution._replace(training_values=training) if elsewhere else solution
 
     def _found(self, series: Series, number: int, ridges: list[float]) -> "_Found":
         """The slowest functions of some rows, and one more if there is one."""
@@ -181,10 +182,7 @@ class OnSeries(Discretisation):
             series = Series.of(fold.held_out)
             y = there.of(series, self.n)
             parts.append((series, y * np.where((y * found.of(series, self.n)).sum(0) < 0, -1, 1)))
-        if not parts:
-            return None
-        values, scatter, variances = slowness_of(parts)
-        return Slowness(self.factor * values, self.factor * scatter, variances)
+        return slowness_of(parts) if parts else None
 
     def network(self, trial: Trial) -> OnInputs:
         """The waves and a constant."""

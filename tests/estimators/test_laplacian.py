@@ -139,6 +139,7 @@ def test_it_is_saved_with_the_states_it_knows(tmp_path):
     ("recorded", "said"),
     [
         ([np.arange(-3, 50)], "X must hold states from 0 on; got -3"),
+        ([np.array([0, 1, 2**40, 0])], "got 1099511627776. Number those there are"),
     ],
 )
 def test_wrong_records_are_refused(recorded, said):

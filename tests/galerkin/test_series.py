@@ -169,3 +169,14 @@ def test_values_of_training_are_kept_with_their_functions(tmp_path):
     np.testing.assert_array_equal(again.training_eigenvalues, modes.training_eigenvalues)
     assert str(again) == str(modes)
     assert not np.array_equal(modes.training_eigenvalues, modes.eigenvalues)
+
+
+def test_what_comes_after_the_last_value_is_not_known_of_other_rows():
+    modes = ex.solve(ex.Slowness(), np.random.default_rng(0).normal(size=(300, 5)), 3, progress=False)
+    assert modes.next_eigenvalue is None
+
+
+def test_so_few_rows_that_a_block_has_none():
+    rows = np.random.default_rng(0).random((2, 2))
+    with pytest.warns(UserWarning, match="long enough"):
+        assert len(ex.solve(ex.Slowness(), rows, 2, progress=False).eigenvalues) == 2

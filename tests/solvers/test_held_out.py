@@ -1,5 +1,7 @@
 """Training that is judged by data it never sees: it ends before it knows the rest by heart, to the same bits."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -66,3 +68,18 @@ def test_held_out_quotients_are_the_slowness_of_the_rows_there():
     clips = ex.Clips(rows, held_out=0.5)
     found = quotients(mixing, ex.Slowness(), clips, clips.held_out, jax.random.key(0), 256)
     np.testing.assert_allclose(found, delta_values([rows[3000:]]), rtol=0.1)
+
+
+def test_minus_an_operator_keeps_the_same_network():
+    (made, solver), (minus, _) = problem(ROWS, 60, held_out=0.2), problem(ROWS, 60, held_out=0.2)
+    minus = dataclasses.replace(minus, operator=-1 * ex.Slowness(), which="largest")
+    assert int(iterate(made, solver).last.state.kept.step) == int(iterate(minus, solver).last.state.kept.step)
+
+
+def test_held_out_data_that_do_not_vary_end_nothing():
+    rows = ROWS.copy()
+    rows[200:] = rows[200]
+    made, solver = problem(rows, 150, held_out=0.2)
+    last = iterate(made, solver).last
+    assert last.step == 150
+    assert "held out do not vary" in solver.modes(made, last.state).note

@@ -13,6 +13,9 @@ from eigenax.operators.graph import GraphLaplacian
 from eigenax.sources.base import Source
 from eigenax.sources.steps import Steps, random_episodes
 
+MOST_STATES = 2**24
+"""Numbers of states: each is looked up, whether visited or not."""
+
 
 class LaplacianRepresentation(SlowFeatureAnalysis):
     """The eigenfunctions, from the smallest eigenvalue on, of the Laplacian of the graph that an agent walks on.
@@ -104,6 +107,11 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     def _of_states(self, episodes: list[np.ndarray], states: int, reset: bool) -> list[np.ndarray]:
         """Numbers of states, of which there are this many at least, one a row."""
         least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
+        if most >= MOST_STATES:
+            raise ValueError(
+                f"X must hold states numbered from 0 on, below {MOST_STATES}; got {most}. Number those there are: "
+                "np.unique(X, return_inverse=True)[1]"
+            )
         if reset:
             self.states_ = max(states, most + 1)
         if least < 0 or most >= self.states_:

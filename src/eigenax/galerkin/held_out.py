@@ -56,7 +56,7 @@ def _blocks(episodes: Episodes, count: int) -> list[Episodes]:
         [
             rows[max(start - begin, 0) : stop - begin]
             for rows, begin, end in zip(episodes, begins, ends, strict=True)
-            if begin < stop and end > start
+            if max(begin, start) < min(end, stop)
         ]
         for start, stop in itertools.pairwise(cuts)
     ]

@@ -63,7 +63,7 @@ class NodalBasis(Discretisation):
             )
         found = eigenvectors(graph, p.n, int(p.sign), p.seed)
         fit = None if p.source.numbered else fitted(graph, found.functions, p.seed)
-        solution = self.measured(found)._replace(next_value=found.next_value, note=_note(found.parts, fit))
+        solution = self.measured(found)._replace(next_value=found.next_value, note=_note(found, fit))
         told = solution.told() | {"nodes": graph.rank, "method": found.method}
         return Trial(number, (found, fit), float(np.nansum(solution.residuals)), told, solution, graph.rank)
 
@@ -186,10 +186,15 @@ def _constants(root: Float[np.ndarray, " p"], labels: np.ndarray, count: int) ->
     return basis * np.where(basis.sum(0) < 0, -1.0, 1.0)
 
 
-def _note(parts: int, fit: Fit | None) -> str:
+def _note(found: Eigenvectors, fit: Fit | None) -> str:
     notes = []
-    if parts > 1:
-        notes.append(f"the graph has {parts} parts that nothing joins: its first {parts} eigenvalues are 0")
+    if found.parts > 1:
+        notes.append(f"the graph has {found.parts} parts that nothing joins, each with an eigenvalue of 0")
+    if found.method == "lobpcg":
+        notes.append(
+            "the graph's matrix is too large to be factored, and its eigenvalues are too close to each other for "
+            "Lanczos' method: values and functions are as far as LOBPCG came, which residuals tell"
+        )
     if fit is not None and fit.missed > MISSED:
         notes.append(
             "functions are exact at nodes alone: between them they are a fit by features, which at nodes it does not "

@@ -154,9 +154,7 @@ class OnSeries(Discretisation):
         )
         constant = np.eye(len(found.features))[:, -1:]
         coefficients = np.concatenate([constant, found.features[:, :n][:, order]], 1)
-        solution = Solution(
-            values, coefficients, scatter, distance, residuals, *(self.factor * value for value in following), note=note
-        )
+        solution = Solution(values, coefficients, scatter, distance, residuals, note=note)
         return solution._replace(training_values=training) if elsewhere else solution
 
     def _found(self, series: Series, number: int, ridges: list[float]) -> "_Found":

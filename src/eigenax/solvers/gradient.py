@@ -168,7 +168,7 @@ class GradientSolver(Solver):
         assert seen.held_out is not None, "a network is kept only where data are held out"
         key = jax.random.fold_in(key, 2**31 - 2)
         there = quotients(network, problem.descending, seen, seen.held_out, key, self.batch)
-        kept = kept.after(network, problem.sign * score(there), step)
+        kept = kept.after(network, score(there), step)
         metrics |= {"held_out": (problem.sign * there).tolist(), "kept_step": int(kept.step)}
         ended = kept.is_long_ago(step, self.total(problem, after))
         return after._replace(kept=kept), Info(metrics, StopReason.OVERFITS if ended else None)
@@ -188,6 +188,8 @@ class GradientSolver(Solver):
             precision=self.precision,
             progress=problem.progress,
         )
+        if state.kept is not None and not state.kept.step:
+            modes = dataclasses.replace(modes, note="data that were held out do not vary, and told nothing")
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:

@@ -54,8 +54,8 @@ class Kept(NamedTuple):
         return kept._replace(network=network, step=np.array(step)) if mean - lowest <= AS_WELL else kept
 
     def is_long_ago(self, step: int, total: int) -> bool:
-        """Whether there will be no network that does as well."""
-        return bool(step - self.step > max(PATIENCE * total, LEAST_PATIENCE))
+        """Whether there will be no network that does as well; never where held-out data tell nothing."""
+        return bool(self.step > 0 and step - self.step > max(PATIENCE * total, LEAST_PATIENCE))
 
 
 def quotients(
@@ -82,12 +82,17 @@ def quotients(
 
 
 def score(values: Float[np.ndarray, " n"]) -> float:
-    """The mean of their logarithms: a feature that is ten times slower than the next one matters as much.
+    """The mean of their logarithms, with the sign of each: a feature that is ten times slower than the next one matters
+    as much. Less is better; infinite where one does not vary or change.
 
     >>> round(score(np.array([0.1, 1.0, 10.0])), 6) + 0.0
     0.0
+    >>> score(np.array([-2.0])) < score(np.array([-1.0]))
+    True
     """
-    return float(np.log(np.abs(values)).mean())
+    if not (np.isfinite(values) & (values != 0)).all():
+        return np.inf
+    return float((np.sign(values) * np.log(np.abs(values))).mean())
 
 
 @eqx.filter_jit

@@ -49,7 +49,7 @@ class Steps(Source):
         self.held = Held(
             lambda: StepData(np.asarray(observations, np.float64), np.asarray(next_observations, np.float64))
         )
-        if bool((self.before == self.after).all()):
+        if np.array_equal(np.asarray(observations), np.asarray(next_observations)):
             raise ValueError("next_observations are the observations themselves: nothing moves")
 
     @classmethod

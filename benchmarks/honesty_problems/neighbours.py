@@ -27,8 +27,12 @@ def rings(rows: int) -> np.ndarray:
     return np.asarray(datasets.make_circles(rows, noise=0.06, factor=0.6, random_state=0)[0])
 
 
-add(KIND, "moons-2000", 40, lambda: embedded(datasets.make_moons(2000, noise=0.1, random_state=0)[0], 4))
-add(KIND, "moons-2000-rbf", 60, lambda: embedded(datasets.make_moons(2000, noise=0.1, random_state=0)[0], 4, "rbf"))
+def moons() -> np.ndarray:
+    return np.asarray(datasets.make_moons(2000, noise=0.1, random_state=0)[0])
+
+
+add(KIND, "moons-2000", 40, lambda: embedded(moons(), 4))
+add(KIND, "moons-2000-rbf", 60, lambda: embedded(moons(), 4, "rbf"))
 add(KIND, "rings-5000", 60, lambda: embedded(rings(5000), 4))
 add(KIND, "blobs-10000x10", 90, lambda: embedded(blobs(10_000), 5, neighbours=15))
 add(KIND, "swiss-roll-3000", 50, lambda: embedded(datasets.make_swiss_roll(3000, random_state=0)[0], 4))

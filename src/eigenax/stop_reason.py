@@ -32,6 +32,6 @@ ADVICE = {
     StopReason.HELD_OUT: "more data",
     StopReason.OVERFITS: "more data",
     StopReason.SPANNED: "more data",
-    StopReason.DECOMPOSED: "more data, or features that tell all nodes apart",
+    StopReason.DECOMPOSED: "more data; where nodes are known by features, such as tell all of them apart",
     StopReason.EXACT: "more points, or a larger tol",
 }

@@ -135,6 +135,12 @@ def test_it_is_saved_with_the_states_it_knows(tmp_path):
         SlowFeatureAnalysis.load(tmp_path / "line.safetensors")
 
 
+def test_numbers_of_states_may_stand_in_a_column():
+    walk = np.random.default_rng(0).integers(6, size=2000)
+    flat, column = (LaplacianRepresentation(2).fit([states]) for states in (walk, walk[:, None]))
+    np.testing.assert_array_equal(flat.eigenvalues_, column.eigenvalues_)
+
+
 @pytest.mark.parametrize(
     ("recorded", "said"),
     [

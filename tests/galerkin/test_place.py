@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 
 import eigenax as ex
 from eigenax.driver.stopping import scales
@@ -208,3 +209,15 @@ def test_the_slow_mode_of_a_curved_and_a_narrow_well_is_kept():
     assert (errors < 3 * modes.standard_errors).all()
     assert (errors < 0.5).all()
     assert modes.unconverged.all()
+
+
+def test_narrow_wells_at_opposite_walls_are_both_found():
+    well = ex.Potential(lambda x: -500 * jnp.abs(x[0]) ** 3 - x[0])
+    modes = ex.solve(-ex.Laplacian() + well, ex.Box(-4, 4), 2, tol=1e-3, progress=False)
+    x, step = np.linspace(-4, 4, 40_001, retstep=True)
+    diagonal = 2 / step**2 - 500 * np.abs(x[1:-1]) ** 3 - x[1:-1]
+    exact = scipy.linalg.eigh_tridiagonal(
+        diagonal, np.full(len(diagonal) - 1, -1 / step**2), eigvals_only=True, select="i", select_range=(0, 1)
+    )
+    assert (np.abs(modes.eigenvalues - exact) < 3 * modes.standard_errors + 0.01).all()
+    assert (modes.standard_errors < 0.001 * np.abs(exact)).all()

@@ -50,7 +50,7 @@ def test_lonely_nodes_are_told_and_not_refused():
         ([(0, 1)], {"weights": [1.0, 2.0]}, "one number for each of 1 edges"),
         ([(0, 1), (1, 0), (1, 2)], {}, "edges must be symmetric"),
         (scipy.sparse.csr_array(np.triu(DENSE)), {}, "edges must be symmetric"),
-        (scipy.sparse.csr_array(np.eye(3)), {}, "shape (3, 3), but features has 4 rows"),
+        (scipy.sparse.csr_array(np.eye(3)), {}, "nodes by nodes, here (4, 4); got (3, 3)"),
         (PATH, {"measure": "edges"}, "measure must be 'nodes' or 'degrees'; got 'edges'"),
     ],
 )

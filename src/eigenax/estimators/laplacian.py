@@ -76,7 +76,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
                 "X must be an environment, a list of episodes, an array of observations or a tuple (observations, next "
                 f"observations); got {X!r}"
             )
-        if all(one.ndim == 1 and np.issubdtype(one.dtype, np.integer) for one in episodes):
+        if all(_are_numbers(one) for one in episodes):
             episodes = self._of_states(episodes, states, reset)
         elif reset:
             self.states_ = 0
@@ -117,7 +117,12 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         if least < 0 or most >= self.states_:
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
-        return [one[:, None] for one in episodes]
+        return [one.reshape(-1, 1) for one in episodes]
+
+
+def _are_numbers(episode: np.ndarray) -> bool:
+    """Whether these are numbers of states, one for each step, also in a column."""
+    return np.issubdtype(episode.dtype, np.integer) and episode.ndim > 0 and episode.shape[1:] in {(), (1,)}
 
 
 def _is_environment(X: Any) -> bool:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from eigenax.core.precision import counting_in, full_precision
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
+from eigenax.galerkin.clusters import clusters_of
 from eigenax.networks.boundary import Offset, coordinates_of, walls_of
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
@@ -155,16 +156,22 @@ def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float
     uniform = domain.half_width / np.sqrt(3)
     parts: list[Any] = [domain]
     shares = [UNIFORM_SHARE]
+    known = cloud.guessed == 0
+    places = [
+        (spread_of(cloud.points[known], cloud.states[known] / cloud.states[known].sum()), cloud.states[known].sum())
+    ]
     # What may be far away and small has points of its own.
-    kinds = [cloud.guessed == kind for kind in (0, 1) if (cloud.guessed == kind).any()]
-    for kind in kinds:
-        around = spread_of(cloud.points[kind], cloud.states[kind] / cloud.states[kind].sum())
+    guessed, share = cloud.points[~known], cloud.states[~known].sum()
+    for cluster in clusters_of(guessed) if len(guessed) else []:
+        alike = np.full(len(cluster), 1 / len(cluster))
+        places.append((spread_of(cluster, alike), share * len(cluster) / len(guessed)))
+    for around, held in places:
         if singularities or (np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform).any():
             # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
             covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
             parts.append(Gaussian(around.mean.tolist(), covariance))
             # Without the last digits, which every cloud has others of, as a program would be.
-            shares.append((1 - UNIFORM_SHARE) * round(float(cloud.states[kind].sum()), 6))
+            shares.append((1 - UNIFORM_SHARE) * round(float(held), 6))
     if len(parts) == 1 and not singularities:
         return source
     for point in singularities:

@@ -189,7 +189,9 @@ def _constants(root: Float[np.ndarray, " p"], labels: np.ndarray, count: int) ->
 def _note(found: Eigenvectors, fit: Fit | None) -> str:
     notes = []
     if found.parts > 1:
-        notes.append(f"the graph has {found.parts} parts that nothing joins, each with an eigenvalue of 0")
+        shared = f"the graph has {found.parts} parts that nothing joins, each with an eigenvalue of 0"
+        told = found.functions.shape[1] <= found.parts and not found.values.any()
+        notes.append(shared + "; all that was asked for tells only these apart: ask for more modes" * told)
     if found.method == "lobpcg":
         notes.append(
             "the graph's matrix is too large to be factored, and its eigenvalues are too close to each other for "

@@ -146,7 +146,7 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
             raise ValueError("weights belong to a list of edges; a matrix or a graph of networkx holds them itself")
         matrix = scipy.sparse.csr_array(edges, dtype=np.float64)
         if matrix.shape != (nodes, nodes):
-            raise ValueError(f"edges is a matrix of shape {matrix.shape}, but features has {nodes} rows")
+            raise ValueError(f"edges must be a matrix of nodes by nodes, here {(nodes, nodes)}; got {matrix.shape}")
     else:
         matrix = _from_list(edges, weights, nodes)
     matrix.sum_duplicates()

@@ -71,7 +71,12 @@ class OnDomain(Discretisation):
 
     def first_guess(self) -> Cloud:
         """Where diffusion finds the ground state, and where others may be."""
-        return first_cloud(self.problem.source, self._explored(0))
+        return first_cloud(self.problem.source, self._first_walk, self._rows)
+
+    @property
+    def _rows(self) -> int:
+        """Of points in a guess where others may be, the same for each basis."""
+        return len(self._first_walk.everywhere) if self._first_walk else 0
 
     def _explored(self, number: int) -> Walked | None:
         """What the walk for a basis has found, each of which has its own; that for the first one also begins it."""
@@ -117,7 +122,7 @@ class OnDomain(Discretisation):
         """Where the states of this basis are, and where others could be."""
         waves, source, look = trial.basis
         cloud = cloud_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
-        return with_others(cloud, look.empty, SHARE, len(self._first_walk.everywhere) if self._first_walk else 0)
+        return with_others(cloud, look.empty, SHARE, self._rows)
 
     def overrules(self, trial: Trial, best: Trial) -> bool:
         """Where it has lower states, by more than the errors of both: the other one has missed some."""
@@ -150,12 +155,13 @@ class OnDomain(Discretisation):
         return signs(combined(waves, solution.coefficients), fresh(purpose=4))
 
 
-def first_cloud(source: Source, found: Walked | None) -> Cloud:
-    """Where a walk found the ground state of −D∇² + V on a box, and others may be; for other problems, everywhere."""
+def first_cloud(source: Source, found: Walked | None, rows: int | None = None) -> Cloud:
+    """Where a walk found the ground state of −D∇² + V on a box, and others may be, in so many rows; for other problems,
+    everywhere."""
     if found is None:
         with counting_in("float64"):
             return everywhere(source)
-    return with_others(of_ground_state(found.points, found.descendants), found.elsewhere, FIRST_SHARE)
+    return with_others(of_ground_state(found.points, found.descendants), found.elsewhere, FIRST_SHARE, rows)
 
 
 @eqx.filter_jit

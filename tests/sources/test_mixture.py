@@ -250,3 +250,12 @@ def test_functions_live_in_the_box_and_points_have_no_density_of_their_own():
     assert mixture.domain == ex.Box(-2.0, 3.0, dims=2)
     assert mixture.density is None
     assert mixture.source is mixture
+
+
+def test_points_of_no_weight_are_at_no_face_where_a_potential_may_be_infinite():
+    box = ex.Box(0.0, 1.0)
+    source = ex.Mixture(box, [box, ex.Gaussian(0.0, 0.3)], [0.5, 0.5])
+    x, weights = source.sample(jax.random.key(0), 4096)
+    assert (weights == 0).sum() > 500
+    assert (x > 0).all()
+    assert (x < 1).all()

@@ -66,8 +66,10 @@ class Mixture(Source):
         uniform_density = self.box.density(x)
         # The farthest draws of a Gaussian may lie where its density is too small for float32.
         weights = uniform_density / jnp.where(uniform_density > 0, mixture, 1)
-        inside = jnp.clip(x, jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype))
-        return Points(inside, weights)
+        # Those of no weight are somewhere inside, and not at a face, where a potential may be infinite.
+        low, high = jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype)
+        elsewhere = low + (x - low) % (high - low)
+        return Points(jnp.where(uniform_density[:, None] > 0, x, elsewhere), weights)
 
 
 def _apportion(size: int, shares: tuple[float, ...]) -> list[int]:

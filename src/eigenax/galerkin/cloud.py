@@ -115,6 +115,8 @@ def cloud_of(functions: Any, source: Source, seed: int) -> Cloud:
     x, v, slopes, weights = map(np.asarray, drawn)
     weights = weights[:, None]
     each = weights * np.abs(v) ** 2
+    # A state that is zero at all points but those it was found on could be anywhere.
+    each = np.where(each.sum(0) > 0, each, weights)
     totals = each.sum(0)
     shares = each / totals
     return Cloud(x, shares[:, 0], shares.mean(1), weights[:, :, None] * slopes / totals.sum(), np.zeros(len(x)))

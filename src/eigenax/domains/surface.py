@@ -71,9 +71,8 @@ class Surface(Domain):
         for axis in range(len(low)):
             sides = [np.where(np.arange(len(low)) == axis, end, inside) for end in (low, high)]
             with counting_in("float64"):
-                first, second = (jax.vmap(self.embedding)(jnp.asarray(side)) for side in sides)
+                first, second = (np.asarray(jax.vmap(self.embedding)(jnp.asarray(side))) for side in sides)
                 areas = [float(self.weigh(jnp.asarray(side)).max()) for side in sides]
-            first, second = np.asarray(first), np.asarray(second)
             size = float(np.abs(first).max() + np.abs(second).max())
             # Also where the other parameters run backwards, as on a Möbius strip.
             apart = min(float(np.abs(first - other).max()) for other in (second, np.roll(second, LOOKED_AT, 0)))

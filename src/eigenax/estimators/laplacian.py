@@ -11,7 +11,7 @@ from eigenax.estimators.slow_features import SlowFeatureAnalysis
 from eigenax.operators.base import Operator
 from eigenax.operators.graph import GraphLaplacian
 from eigenax.sources.base import Source
-from eigenax.sources.steps import Steps, random_episodes
+from eigenax.sources.steps import Steps, are_numbers, random_episodes
 
 MOST_STATES = 2**24
 """Numbers of states: each is looked up, whether visited or not."""
@@ -76,7 +76,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
                 "X must be an environment, a list of episodes, an array of observations or a tuple (observations, next "
                 f"observations); got {X!r}"
             )
-        if all(_are_numbers(one) for one in episodes):
+        if all(are_numbers(one) for one in episodes):
             episodes = self._of_states(episodes, states, reset)
         elif reset:
             self.states_ = 0
@@ -118,11 +118,6 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
         return [one.reshape(-1, 1) for one in episodes]
-
-
-def _are_numbers(episode: np.ndarray) -> bool:
-    """Whether these are numbers of states, one for each step, also in a column."""
-    return np.issubdtype(episode.dtype, np.integer) and episode.ndim > 0 and episode.shape[1:] in {(), (1,)}
 
 
 def _is_environment(X: Any) -> bool:

@@ -159,15 +159,13 @@ def source_around(cloud: Cloud, source: Source, singularities: tuple[tuple[float
     parts: list[Any] = [domain]
     shares = [UNIFORM_SHARE]
     known = cloud.guessed == 0
-    places = [
-        (spread_of(cloud.points[known], cloud.states[known] / cloud.states[known].sum()), cloud.states[known].sum())
-    ]
+    places = [(cloud.points[known], cloud.states[known])]
     # What may be far away and small has points of its own.
     guessed, share = cloud.points[~known], cloud.states[~known].sum()
-    for cluster in clusters_of(guessed) if len(guessed) else []:
-        alike = np.full(len(cluster), 1 / len(cluster))
-        places.append((spread_of(cluster, alike), share * len(cluster) / len(guessed)))
-    for around, held in places:
+    places += [(cluster, np.full(len(cluster), share / len(guessed))) for cluster in clusters_of(guessed)]
+    for points, weights in places:
+        held = weights.sum()
+        around = spread_of(points, weights / held)
         if singularities or (np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform).any():
             # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
             covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)

@@ -18,8 +18,10 @@ def clusters_of(points: Float[np.ndarray, "b d"], halvings: int = HALVINGS) -> l
     >>> sorted([left.max().item(), right.max().item()])
     [1.0, 10.0]
     """
+    if not halvings or len(points) < 2 * FEWEST:
+        return [points] if len(points) else []
     spread = points.std(0)
-    if not halvings or len(points) < 2 * FEWEST or not (spread > 0).all():
+    if not (spread > 0).all():
         return [points]
     labels = kmeans2(points / spread, 2, rng=0, minit="++")[1]
     parts = [points[labels == label] for label in (0, 1)]

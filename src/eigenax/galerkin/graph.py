@@ -50,11 +50,7 @@ class OnGraph(OnFeatures):
     """
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
-        graph, factor = problem.source.graph, problem.operator.differences
-        assert graph is not None, "asked for before"
-        assert factor is not None, "asked for before"
-        self.data: WholeGraph = graph.scaled(2 * factor)  # that of the Laplacian itself is one half
-        self.data.check(problem.n)
+        self.data: WholeGraph = whole_graph(problem)
         self.counts = sizes.counts(problem.n, WAVES, MOST)
         self.problem, self.count = problem, len(self.counts)
 
@@ -133,7 +129,24 @@ def _held_out(first: Sums, second: Sums, n: int, sign: int) -> Float[np.ndarray,
     """The values of what was found on one half of the steps, on the other."""
     coefficients = Pencil.of(first.sigma, sign * first.pi, n, CUTOFF).lowest(n).coefficients
     sigma, pi = (coefficients.T @ part @ coefficients for part in second)
+    return values_elsewhere(sigma, pi, sign)
+
+
+def values_elsewhere(
+    sigma: Float[np.ndarray, "n n"], pi: Float[np.ndarray, "n n"], sign: int
+) -> Float[np.ndarray, " n"]:
+    """Those of functions with these moments, as far from the others as can be where the functions are one there."""
     try:
         return combine(sigma, pi, sign=sign).values
     except SingularMomentsError:  # they are not even independent there
-        return np.full(n, sign * np.inf)
+        return np.full(len(sigma), sign * np.inf)
+
+
+def whole_graph(problem: Problem) -> WholeGraph:
+    """The graph of a problem, times the factor that its operator has, with nodes enough."""
+    graph, factor = problem.source.graph, problem.operator.differences
+    assert graph is not None, "asked for before"
+    assert factor is not None, "asked for before"
+    whole = graph.scaled(2 * factor)  # that of the Laplacian itself is one half
+    whole.check(problem.n)
+    return whole

@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.core.scatter import scatter_of
 from eigenax.galerkin.random_waves import Episodes, Series
 
 LEAST_ROWS = 20
 """Rows there must be on either side."""
 WHOLE = 0.25
 """By what share of a block its end may be moved to the end of an episode."""
-GROUPS, CERTAIN, TOLD, VARIES, SAID = 16, 3, 0.05, 0.25, 3
-"""Stretches of time whose scatter is a standard error; how many of these, and what share of a value, the value of the
-rows that functions were found on may differ by; the least variance they have on others; without a warning, which says
-it of so many functions."""
+CERTAIN, TOLD, VARIES, SAID = 3, 0.05, 0.25, 3
+"""How many standard errors, and what share of a value, the value of the rows that functions were found on may differ
+by; the least variance they have on others; without a warning, which says it of so many functions."""
 
 
 class Fold(NamedTuple):
@@ -103,10 +103,3 @@ def slowness_of(parts: Sequence[tuple[Series, Float[np.ndarray, "_ n"]]]) -> Slo
     variances = square.mean(0).clip(np.finfo(float).tiny)
     values = change.mean(0) / variances
     return Slowness(values, scatter_of((change - values * square) / variances), variances)
-
-
-def scatter_of(influence: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " n"]:
-    """The standard error of a mean over time, whose stretches differ by more than rows that are independent would."""
-    groups = [part.mean(0) for part in np.array_split(influence, GROUPS) if len(part)]
-    enough = len(groups) > 1
-    return np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if enough else np.full(influence.shape[1], np.nan)

@@ -8,12 +8,12 @@ import scipy.sparse
 from jaxtyping import Float
 from scipy.sparse.csgraph import connected_components
 
-from eigenax.core.ritz import combine
 from eigenax.core.row_keys import distinct
 from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
 from eigenax.galerkin.between_nodes import Fit, fitted
 from eigenax.galerkin.eigenvectors import lowest_eigenvectors, room_for
+from eigenax.galerkin.graph import values_elsewhere, whole_graph
 from eigenax.galerkin.random_waves import signs_of
 from eigenax.galerkin.sizes import Sizes
 from eigenax.measurement import Solution
@@ -86,12 +86,8 @@ class OnNodes(NodalBasis):
     """All nodes of a graph, by what they count."""
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
-        graph, factor = problem.source.graph, problem.operator.differences
-        assert graph is not None, "asked for before"
-        assert factor is not None, "asked for before"
-        self.whole: WholeGraph = graph.scaled(2 * factor)  # that of the Laplacian itself is one half
-        self.whole.check(problem.n)
-        places, self.numbers = distinct(graph.rows)
+        self.whole: WholeGraph = whole_graph(problem)
+        places, self.numbers = distinct(self.whole.rows)
         self.graph, self.problem, self.count = self.whole.merged(places, self.numbers), problem, 1
 
     @classmethod
@@ -148,10 +144,7 @@ class OnStates(NodalBasis):
         unseen = (half.counts == 0) & (nearby.sum(1) > 0)
         functions[unseen] = (nearby @ functions / np.maximum(nearby.sum(1), 1)[:, None])[unseen]
         sigma, pi = self.steps.halves(_at(functions), False)[1]
-        try:
-            return combine(sigma, pi, sign=sign).values
-        except SingularMomentsError:
-            return np.full(p.n, sign * np.inf)
+        return values_elsewhere(sigma, pi, sign)
 
 
 def eigenvectors(graph: WholeGraph, n: int, sign: int, seed: int) -> Eigenvectors:

@@ -10,9 +10,10 @@ from jaxtyping import Float
 
 from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import Pencil, distance_to_exact
+from eigenax.core.scatter import scatter_of
 from eigenax.errors import SingularMomentsError
 from eigenax.galerkin.base import Discretisation, Trial
-from eigenax.galerkin.held_out import CERTAIN, Fold, Slowness, folds, scatter_of, slowness_of
+from eigenax.galerkin.held_out import CERTAIN, Fold, Slowness, folds, slowness_of
 from eigenax.galerkin.random_waves import (
     PIECE,
     Episodes,

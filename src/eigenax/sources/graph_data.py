@@ -11,10 +11,11 @@ from jaxtyping import Bool, Float, Int, Real
 
 from eigenax.core.ritz import distance_to_exact
 from eigenax.core.row_keys import distinct
+from eigenax.core.scatter import scatter_of
 from eigenax.progress import progress_track
 
-PIECE, BATCH, LOOKED_AT, GROUPS = 4096, 1024, 20_000, 16
-"""Nodes and steps that are held at once, edges that tell how far nodes are apart, groups whose scatter is an error."""
+PIECE, BATCH, LOOKED_AT = 4096, 1024, 20_000
+"""Nodes and steps that are held at once, edges that tell how far nodes are apart."""
 
 Functions = Callable[[Float[np.ndarray, "p d"]], Float[np.ndarray, "p f"]]
 
@@ -165,9 +166,7 @@ class StepData:
         for before, after in self._batches(False):
             u, v = functions(before), functions(after)
             influence.append((self.scale * (u - v) ** 2 - values * (u**2 + v**2)) / 2)
-        groups = [part.mean(0) for part in np.array_split(np.concatenate(influence), GROUPS) if len(part)]
-        scatter = np.std(groups, axis=0, ddof=1) / np.sqrt(len(groups)) if len(groups) > 1 else values * np.nan
-        return scatter, np.full(len(values), np.nan)
+        return scatter_of(np.concatenate(influence)), np.full(len(values), np.nan)
 
     @property
     def _size(self) -> int:

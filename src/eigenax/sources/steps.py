@@ -34,9 +34,7 @@ class Steps(Source):
 
     def __init__(self, observations: Any, next_observations: Any):
         both = [as_array("observations", one) for one in (observations, next_observations)]
-        self.is_numbered = all(
-            np.issubdtype(one.dtype, np.integer) and one.size == len(one) for one in map(np.atleast_1d, both)
-        )
+        self.is_numbered = all(map(are_numbers, both))
         observations, next_observations = (one[:, None] if self.is_numbered and one.ndim == 1 else one for one in both)
         self.before = as_real("observations", observations)
         self.after = as_real("next_observations", next_observations)
@@ -77,6 +75,17 @@ class Steps(Source):
         """So many steps, all of weight one."""
         index = jax.random.randint(key, (size,), 0, len(self.before))
         return pairs_of(self.before[index], self.after[index])
+
+
+def are_numbers(observations: np.ndarray) -> bool:
+    """Whether these are numbers of states, one for each step, also in a column.
+
+    >>> are_numbers(np.array([[3], [1]])), are_numbers(np.array([[3.0], [1.0]]))
+    (True, False)
+    """
+    return (
+        np.issubdtype(observations.dtype, np.integer) and observations.ndim > 0 and observations.shape[1:] in {(), (1,)}
+    )
 
 
 def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:

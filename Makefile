@@ -24,6 +24,7 @@ lint: .venv/installed-all
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports
 
 .venv/installed: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "eigenax needs Python 3.11 or newer; say which with make PYTHON=python3.12")'

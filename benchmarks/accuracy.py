@@ -20,10 +20,10 @@ from compiler import Compiler
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.evaluation.box import box_energies
-from eigenax.evaluation.hydrogen import energies
-from eigenax.evaluation.oscillator import oscillator_energies
-from eigenax.evaluation.sphere import sphere_spectrum
+from eigenax.lab.spectra.box import box_energies
+from eigenax.lab.spectra.hydrogen import energies
+from eigenax.lab.spectra.oscillator import oscillator_energies
+from eigenax.lab.spectra.sphere import sphere_spectrum
 
 
 class Problem(NamedTuple):

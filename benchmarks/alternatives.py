@@ -62,9 +62,9 @@ def oscillator() -> Problem:
     batch = ex.Points(jnp.asarray(points, float), jnp.ones(len(points)))
 
     def network(key: Array) -> Any:
-        inside = ex.Separate(2, MODES, width=32, depth=2, activation="sin", key=key)
-        scaled = ex.OnInputs(ex.ScaledInputs((0.0, 0.0), (2.0, 2.0)), inside)
-        return ex.Bounded(ex.BoxFactor(box.low, box.high), scaled)
+        inside = ex.EnsembleMLP(2, MODES, width=32, depth=2, activation="sin", key=key)
+        scaled = ex.Compose(ex.ScaledInputs((0.0, 0.0), (2.0, 2.0)), inside)
+        return ex.Multiply(ex.BoxFactor(box.low, box.high), scaled)
 
     def values(network: Any) -> tuple[Array, Array]:
         u = jax.vmap(network)(batch.x)
@@ -114,13 +114,13 @@ def matrix() -> Problem:
 
 
 def solvers(problem: Problem) -> dict[str, tuple[ex.GradientSolver, int]]:
-    """Solvers and their numbers of steps. "plain" is the formula and no more: no gauge, no scale for each function."""
+    """Solvers and their numbers of steps. "plain" is the formula and no more: no orthonormal_pull, no scale for each function."""
 
     def settings(steps: int) -> dict[str, Any]:
         falling = optax.exponential_decay(problem.learning_rate, steps, 1e-3)
-        return {"optimizer": optax.adam(falling), "rate": ex.following(falling)}
+        return {"optimizer": optax.adam(falling), "ema_rate": ex.ema_schedule(falling)}
 
-    steps, plain = problem.steps, {"gauge": 0.0, "rescale": False}
+    steps, plain = problem.steps, {"orthonormal_pull": 0.0, "rescale": False}
     falling = optax.exponential_decay(problem.learning_rate, steps, 1e-3)
     every = {
         "SpIN": (ex.SpIN(**settings(steps)), steps),
@@ -182,8 +182,8 @@ class Errors(NamedTuple):
 def errors(problem: Problem, state: Any) -> Errors:
     u, ku = (np.asarray(part, np.float64) for part in eqx.filter_jit(problem.values)(state.network))
     sigma, pi = u.T @ u / len(u), u.T @ ku / len(u)
-    rotated, ordered = combine(sigma, pi, "rotate"), combine(sigma, pi, "triangular")
-    turned = combine(state.sigma, state.pi, "rotate").coefficients
+    rotated, ordered = combine(sigma, pi, "eigh"), combine(sigma, pi, "cholesky")
+    turned = combine(state.sigma, state.pi, "eigh").coefficients
     by_averages = np.diag(turned.T @ pi @ turned) / np.diag(turned.T @ sigma @ turned)
     shares = ((u @ rotated.coefficients).T @ problem.functions / len(u)) ** 2
     total = shares.sum(1)

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.baselines.successor import STACK, into_episode
-from eigenax.datasets.atari import gameplay
-from eigenax.evaluation.features import features_of
+from eigenax.lab.baselines.successor import STACK, into_episode
+from eigenax.lab.datasets.atari import gameplay
+from eigenax.over_time import features_of
 
 STEPS, SEED, COSINES = 10_000, 1 << 16, 7
 
@@ -35,7 +35,7 @@ def main(run: Path) -> None:
         played = gameplay(game, STEPS, Path(folder) / game, seed=SEED)
         frames, into = np.array(played.frames), into_episode(np.array(played.starts))
     shown = into >= STACK - 1
-    features = features_of(modes, frames, frames=STACK, progress=False)[shown]
+    features = features_of(modes, frames, n_stack=STACK, progress=False)[shown]
     print(f"{game}, {STEPS} steps of other games; features vary by one in those learned from")
     print("varies by               " + " ".join(f"{value:6.3f}" for value in features.std(0)))
     print("explained by the time   " + " ".join(f"{value:6.3f}" for value in explained(features, into[shown])))

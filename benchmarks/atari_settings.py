@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenax.baselines.successor import STACK, with_whole_stacks
-from eigenax.datasets.atari import Gameplay
-from eigenax.evaluation.features import features_of
-from eigenax.evaluation.gameplay import probe
-from eigenax.evaluation.slowness import delta_values
-from eigenax.experiments.atari import Atari
+from eigenax.lab.baselines.successor import STACK, with_whole_stacks
+from eigenax.lab.datasets.atari import Gameplay
+from eigenax.lab.experiments.atari import Atari
+from eigenax.lab.scores.gameplay import probe
+from eigenax.lab.scores.slowness import delta_values
 from eigenax.modes import Modes
+from eigenax.over_time import features_of
 
 SETTINGS = [
     "100,48,1,0,0", "300,96,1,0,0", "500,48,1,0,0", "500,48,1,3,0", "500,48,1,7,0", "12000,96,1,0,0", "100,48,2,0,0",
@@ -40,7 +40,7 @@ def setting(text: str) -> dict[str, int]:
 def told(modes: Modes, part: Gameplay) -> tuple[float, float]:
     """The sum of Δ, and the probe."""
     shown, episodes = with_whole_stacks(part.starts)
-    features = features_of(modes, part.frames, frames=STACK, progress=False)[shown]
+    features = features_of(modes, part.frames, n_stack=STACK, progress=False)[shown]
     return float(delta_values(np.split(features, episodes)).sum()), probe(features, part.ram[shown])
 
 

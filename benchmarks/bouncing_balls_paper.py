@@ -20,9 +20,9 @@ import ml_dtypes
 import numpy as np
 
 from eigenax.cli.main import main as command_line
-from eigenax.experiments.bouncing_balls import BouncingBalls
 from eigenax.io.checkpoint import checkpoints, checksum
 from eigenax.io.files import make_folder, pack_tensors, read_tensors, write_atomically
+from eigenax.lab.experiments.bouncing_balls import BouncingBalls
 
 PART = Path(__file__).parent / "results" / "bouncing-balls-paper.xz"
 JACOBIAN, SECOND_MOMENTS, NETWORK = ".solver.more", ".nu.", ".solver.network"

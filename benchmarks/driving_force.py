@@ -12,9 +12,9 @@ import time
 import numpy as np
 from jaxtyping import Float
 
-from eigenax.baselines.linear_sfa import slow_directions
-from eigenax.datasets.logistic_map import driven_logistic_map
 from eigenax.estimators import SlowFeatureAnalysis
+from eigenax.lab.baselines.linear_sfa import slow_directions
+from eigenax.lab.datasets.logistic_map import driven_logistic_map
 
 SEEDS = 5
 

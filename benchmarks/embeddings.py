@@ -47,8 +47,8 @@ def rows_of(count: int) -> Float[np.ndarray, "N 2"]:
 
 def fitted(way: str, seen: Float[np.ndarray, "N 2"]) -> tuple[Any, int]:
     """What embeds rows, and the bytes of its model."""
-    from eigenax.baselines.nystrom import Nystrom, landmarks_within
     from eigenax.estimators.spectral import SpectralEmbedding
+    from eigenax.lab.baselines.nystrom import Nystrom, landmarks_within
 
     if way == "Nyström":
         landmarks = landmarks_within(int(os.environ["MODEL_BYTES"]), seen, N, seed=0)
@@ -87,8 +87,8 @@ def measured(way: str, count: int) -> dict[str, Any]:
 
 def distance(first: Any) -> float:
     """Of the embedding of the first rows to that which decomposing their graph gives; after measuring."""
-    from eigenax.baselines.nystrom import Likeness, decomposed
-    from eigenax.galerkin.embedding import neighbour_graph
+    from eigenax.bases.softmax_cells import neighbour_graph
+    from eigenax.lab.baselines.nystrom import Likeness, decomposed
 
     exact = decomposed(neighbour_graph(rows_of(COUNTS[0]), NEIGHBOURS), N)
     return Likeness.of(first, exact.vectors).subspace_distance
@@ -112,7 +112,7 @@ def draw(found: dict[str, dict[int, dict[str, Any]]], path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from eigenax.report.style import INK, STYLE, new_figure, to_png
+    from eigenax.lab.report.style import INK, STYLE, new_figure, to_png
 
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.4)

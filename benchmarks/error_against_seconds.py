@@ -27,7 +27,7 @@ from jaxtyping import Float
 import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.core.ritz import Finish
-from eigenax.evaluation.oscillator import oscillator_energies
+from eigenax.lab.spectra.oscillator import oscillator_energies
 from eigenax.measurement import measure
 
 SEED, BATCH, HALF_WIDTH, MODES = 0, 256, 6.0, 6
@@ -71,7 +71,7 @@ def solver(method: str, steps: int) -> ex.GradientSolver:
         return ex.NaturalGradient(batch=BATCH)
     learning_rate = optax.exponential_decay(3e-3, steps, 1e-3)
     average = "jacobian" if method == "Jacobian average" else "moments"
-    return ex.SpIN(optax.adam(learning_rate), average, rate=ex.following(learning_rate), batch=BATCH)
+    return ex.SpIN(optax.adam(learning_rate), average, ema_rate=ex.ema_schedule(learning_rate), batch=BATCH)
 
 
 def trained(problem: Problem, method: str, steps: int) -> list[Point]:
@@ -84,7 +84,7 @@ def trained(problem: Problem, method: str, steps: int) -> list[Point]:
     def measured(finish: Finish) -> ex.Modes:
         return measure(network, problem.operator, chosen.source, n=MODES, finish=finish, seed=SEED)
 
-    finishes: tuple[Finish, ...] = ("rotate", "ritz")
+    finishes: tuple[Finish, ...] = ("eigh", "ritz")
     for finish in finishes:
         seconds, modes = timed(functools.partial(measured, finish))
         label = "with Ritz" if finish == "ritz" else ""
@@ -107,7 +107,7 @@ def updated(problem: ex.Problem, solver: ex.GradientSolver) -> ex.Network:
     state = solver.init(problem, key)
     while int(state.step) < solver.total(problem, state):
         state, info = solver.step(problem, state, key)
-        assert not info.trouble, info.trouble
+        assert not info.failure, info.failure
     return state.solver.network
 
 

@@ -29,13 +29,13 @@ from sklearn.manifold import SpectralEmbedding as TheirEmbedding
 from sklearn.neighbors import KNeighborsClassifier
 
 import eigenax as ex
-from eigenax.baselines.graph import ExactModes, Graph, Method, exact_modes, graph_of, graph_of_edges
-from eigenax.baselines.nystrom import Likeness, Nystrom, landmarks_within
-from eigenax.datasets.gridworlds import rooms
+from eigenax.bases.softmax_cells import neighbour_graph
 from eigenax.estimators.spectral import SpectralEmbedding
-from eigenax.evaluation.cosines import matched
-from eigenax.experiments.digits import split
-from eigenax.galerkin.embedding import neighbour_graph
+from eigenax.lab.baselines.graph import ExactModes, Graph, Method, exact_modes, graph_of, graph_of_edges
+from eigenax.lab.baselines.nystrom import Likeness, Nystrom, landmarks_within
+from eigenax.lab.datasets.gridworlds import rooms
+from eigenax.lab.experiments.digits import split
+from eigenax.lab.scores.cosines import matched
 
 NEIGHBOURS, SEED = 10, 0
 EPOCHS, PATIENCE = 500, 100
@@ -154,7 +154,7 @@ def compare_on_grid(n: int = 11) -> None:
     methods: dict[str, Method] = {"SciPy eigsh": "eigsh", "SciPy lobpcg": "lobpcg", "dense": "dense"}
 
     def ours() -> ExactModes:
-        modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(grid.edges(), grid.cells.astype(float)), n, progress=False)
+        modes = ex.solve(ex.GraphLaplacian(), ex.Graph(grid.edges(), grid.cells.astype(float)), n, progress=False)
         return ExactModes(modes.eigenvalues, np.asarray(modes(grid.cells.astype(float)), np.float64))
 
     ways = {"eigenax": ours} | {way: partial(exact_modes, graph, n, method) for way, method in methods.items()}

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.datasets.gridworlds import one_room
+from eigenax.lab.datasets.gridworlds import one_room
 
 SIDE = 317
 WALKS = {"moments": 1024, "natural": 192}
@@ -45,16 +45,16 @@ def settings(way: str, n: int, steps: int) -> dict[str, Any]:
     measured: dict[str, Any] = {"batch": WALKS.get(way, 1), "samples": 2**16}
     if way == "moments":
         perceptron = ex.MLP(2, n - 1, width=256, depth=2, activation="sin", sparsity="none", key=ex.network_key(0))
-        return shared | {"solver": ex.SpIN(**measured), "network": ex.WithConstant(ex.OnInputs(inputs, perceptron))}
+        return shared | {"solver": ex.SpIN(**measured), "network": ex.WithConstant(ex.Compose(inputs, perceptron))}
     if way == "natural":
-        perceptrons = ex.Separate(2, n, width=24, depth=2, activation="sin", key=ex.network_key(0))
-        return shared | {"solver": ex.NaturalGradient(**measured), "network": ex.OnInputs(inputs, perceptrons)}
+        perceptrons = ex.EnsembleMLP(2, n, width=24, depth=2, activation="sin", key=ex.network_key(0))
+        return shared | {"solver": ex.NaturalGradient(**measured), "network": ex.Compose(inputs, perceptrons)}
     return shared | ({"solver": ex.RayleighRitz(n_basis=256)} if way == "waves" else {})
 
 
 def one(way: str, n: int, steps: int) -> None:
     grid, seen = one_room(SIDE), deque(maxlen=1)  # states are large
-    source = ex.Transitions(grid.edges(), grid.cells.astype(float))
+    source = ex.Graph(grid.edges(), grid.cells.astype(float))
     began = time.perf_counter()
     chosen = settings(way, n, steps)
     modes = ex.solve(ex.GraphLaplacian(), source, n, **chosen, callbacks=[seen.append])

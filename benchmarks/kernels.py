@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.evaluation.mercer import polynomial_spectrum, rbf_spectrum
+from eigenax.lab.spectra.mercer import polynomial_spectrum, rbf_spectrum
 
 LANDMARKS = 2048
 

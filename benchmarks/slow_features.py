@@ -24,8 +24,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from eigenax.evaluation.slowness import delta_values
-from eigenax.experiments.bouncing_balls import BouncingBalls
+from eigenax.lab.experiments.bouncing_balls import BouncingBalls
+from eigenax.lab.scores.slowness import delta_values
 
 # HSFA takes milliseconds a frame. Of so few frames, more steps than this learn them by heart.
 FRAMES, STEPS = 100_000, 4000
@@ -120,7 +120,7 @@ def show(name: str, values: Float[np.ndarray, " n"]) -> None:
 
 
 def picture(slowness: dict[str, Float[np.ndarray, " n"]], preset: str) -> None:
-    from eigenax.report.slow_features import draw_slowness
+    from eigenax.lab.report.slow_features import draw_slowness
 
     figure, _ = draw_slowness(slowness)
     figure.savefig(Path(__file__).parent / "results" / f"slow_features_{preset}.png")

@@ -35,8 +35,8 @@ def cost(average: Literal["moments", "jacobian"], n: int) -> Cost:
     box = ex.Box(-50, 50, dims=2)
     source = ex.Uniform(box)
     operator = -ex.Laplacian() + ex.Potential(lambda x: -1 / jnp.linalg.norm(x))
-    network = ex.Bounded(ex.BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=ex.network_key(0)))
-    solver = ex.SpIN(optax.rmsprop(1e-5, decay=0.999), average, rate=0.01)
+    network = ex.Multiply(ex.BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=ex.network_key(0)))
+    solver = ex.SpIN(optax.rmsprop(1e-5, decay=0.999), average, ema_rate=0.01)
     arrays, static = eqx.partition(solver.begin(network, n), eqx.is_array)
 
     def step(arrays, key):

@@ -22,7 +22,7 @@ from jaxtyping import config, install_import_hook
 import eigenax
 
 # The rooms that import nothing until it is used have hints that name what is not there yet.
-LAZY = {"cli", "experiments", "report"}
+LAZY = {"cli", "lab"}
 ROOMS = {path.stem for path in Path(eigenax.__file__).parent.iterdir() if not path.name.startswith("_")} - LAZY
 install_import_hook([f"eigenax.{room}" for room in sorted(ROOMS)], "typechecker.check").__enter__()
 

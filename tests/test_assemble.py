@@ -11,7 +11,7 @@ import optax
 import pytest
 
 import eigenax as ex
-from eigenax.evaluation.box import box_energies
+from eigenax.lab.spectra.box import box_energies
 
 
 def oscillator():
@@ -68,7 +68,7 @@ def test_slow_features_of_a_series_are_found_with_their_delta_values():
     slow, fast = np.cos(2 * np.pi * t / 400), np.sin(2 * np.pi * t / 29)
     series = np.stack([slow + fast, fast], 1)
     options = {"solver": ex.SpIN(batch=24), "max_steps": 2000, "progress": False}
-    modes = ex.solve(ex.Slowness(), ex.Clips(series, length=10), n=2, **options)
+    modes = ex.solve(ex.Slowness(), ex.TimeSeries(series, length=10), n=2, **options)
     np.testing.assert_allclose(modes.eigenvalues, [0, 2 - 2 * np.cos(2 * np.pi / 400)], atol=1e-4)
     assert abs(np.corrcoef(modes(series)[:, 1], slow)[0, 1]) > 0.99
     np.testing.assert_allclose(modes(series)[:, 0], 1, atol=1e-3)
@@ -194,7 +194,7 @@ def test_wrong_input_is_named(change, error, message):
 def test_slow_features_do_not_depend_on_units(scale, offset):
     t = np.arange(4000)
     series = scale * np.stack([np.sin(t / 40) + np.sin(t / 2), np.sin(t / 2)], 1) + offset
-    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=2, solver=ex.SpIN(), max_steps=500, progress=False)
+    modes = ex.solve(ex.Slowness(), ex.TimeSeries(series), n=2, solver=ex.SpIN(), max_steps=500, progress=False)
     np.testing.assert_allclose(modes.eigenvalues[1], 2 - 2 * np.cos(1 / 40), rtol=0.05)
 
 
@@ -207,10 +207,16 @@ def test_more_functions_than_points_are_refused():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("zero", r"does not vanish at the faces of axis 0 .* 'zero'.*Take Bounded\(Walls\(box\), network\)"),
-        ("free", r"has a slope at the faces of axis 0 .* 'free'.*Take OnInputs\(Edges\(box\), network\)"),
-        ("periodic", r"is not periodic at the faces of axis 0 .* 'periodic'.*Take OnInputs\(Edges\(box\)"),
-        ([("free", "zero")], "does not vanish at the upper face of axis 0 .* 'zero'"),
+        (
+            "dirichlet",
+            r"does not vanish at the faces of axis 0 .* 'dirichlet'.*Take Multiply\(DirichletFactor\(box\), network\)",
+        ),
+        (
+            "neumann",
+            r"has a slope at the faces of axis 0 .* 'neumann'.*Take Compose\(BoundaryCoordinates\(box\), network\)",
+        ),
+        ("periodic", r"is not periodic at the faces of axis 0 .* 'periodic'.*Take Compose\(BoundaryCoordinates\(box\)"),
+        ([("neumann", "dirichlet")], "does not vanish at the upper face of axis 0 .* 'dirichlet'"),
     ],
 )
 def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_does(kind, message):
@@ -218,16 +224,16 @@ def test_a_network_that_does_not_obey_the_boundary_is_warned_of_and_told_what_do
     box = ex.Box(-1, 1, boundary=kind)
     with pytest.warns(RuntimeWarning, match=message):
         ex.solve(oscillator(), box, network=ex.MLP(1, 2, key=jax.random.key(0)), **options)
-    edges = ex.Edges(box)
-    network = ex.OnInputs(edges, ex.MLP(edges.size, 2, key=jax.random.key(0)))
-    network = ex.Bounded(ex.Walls(box), network) if "zero" in box.faces[0] else network
+    edges = ex.BoundaryCoordinates(box)
+    network = ex.Compose(edges, ex.MLP(edges.size, 2, key=jax.random.key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), network) if "dirichlet" in box.faces[0] else network
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ex.solve(oscillator(), box, network=network, **options)
     assert not caught
 
 
-@pytest.mark.parametrize("boundary", [[("zero", "free")], [("free", "zero"), "periodic"]])
+@pytest.mark.parametrize("boundary", [[("dirichlet", "neumann")], [("neumann", "dirichlet"), "periodic"]])
 def test_functions_obey_each_face_of_a_box(boundary):
     """(k − ½)²π² along an axis that is zero at one end and free at the other."""
     lengths = (1.0, 2.0)[: len(boundary)]
@@ -253,7 +259,7 @@ TRAINED = {"precision": "float64", "samples": 2**13}
 )
 def test_float64_all_the_way(solver, steps):
     box = ex.Box(-6, 6)
-    network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), ex.EnsembleMLP(1, 2, width=16, depth=1, key=jax.random.key(0)))
     trained = {} if isinstance(solver, ex.RayleighRitz) else {"network": network}
     modes = ex.solve(oscillator(), box, 2, solver=solver, max_steps=steps, progress=False, **trained)
     assert {leaf.dtype for leaf in jax.tree.leaves(eqx.filter(modes.network, eqx.is_inexact_array))} == {
@@ -269,10 +275,10 @@ def test_float64_resolves_what_float32_cannot():
     """A well on a pedestal of ten million, whose states differ in the eighth digit."""
     high = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2) + 1e7)
     box = ex.Box(-6, 6)
-    network = ex.Bounded(ex.Walls(box), ex.Separate(1, 2, width=16, depth=1, key=jax.random.key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), ex.EnsembleMLP(1, 2, width=16, depth=1, key=jax.random.key(0)))
     modes = ex.solve(
         high, box, 2, network=network, max_steps=150, progress=False,
-        solver=ex.NaturalGradient(finish="rotate", precision="float64", samples=2**15),
+        solver=ex.NaturalGradient(finish="eigh", precision="float64", samples=2**15),
     )  # fmt: skip
     np.testing.assert_allclose(modes.eigenvalues - 1e7, [1, 3], rtol=0.02)
 
@@ -281,7 +287,7 @@ def test_the_fastest_features_need_no_constant():
     t = np.arange(4000)
     series = np.stack([np.cos(2 * np.pi * t / 40), np.cos(2 * np.pi * t / 3 + 1)], 1)
     options = {"which": "largest", "solver": ex.SpIN(batch=24), "max_steps": 1500, "progress": False}
-    modes = ex.solve(ex.Slowness(), ex.Clips(series), n=1, **options)
+    modes = ex.solve(ex.Slowness(), ex.TimeSeries(series), n=1, **options)
     # Beats of the fast component, cos² and the like, are as fast: the value is that of the component itself.
     np.testing.assert_allclose(modes.eigenvalues, [2 - 2 * np.cos(2 * np.pi / 3)], rtol=0.05)
 
@@ -295,14 +301,14 @@ def test_points_that_are_neither_vectors_nor_images_are_refused():
 @pytest.mark.parametrize("solver", [None, ex.SpIN()])
 def test_one_mode_of_an_operator_that_has_a_constant_is_refused(solver):
     with pytest.raises(ValueError, match="constant function alone"):
-        ex.solve(ex.Slowness(), ex.Clips(np.eye(20)), n=1, solver=solver, max_steps=1, progress=False)
+        ex.solve(ex.Slowness(), ex.TimeSeries(np.eye(20)), n=1, solver=solver, max_steps=1, progress=False)
 
 
 def test_the_solver_is_chosen_for_the_problem_and_the_result_says_which_it_was_and_why_it_ended():
-    box, network = ex.Box(-6, 6), ex.Separate(1, 2, width=8, depth=1, key=jax.random.key(0))
+    box, network = ex.Box(-6, 6), ex.EnsembleMLP(1, 2, width=8, depth=1, key=jax.random.key(0))
     chosen = ex.solve(oscillator(), box, 2, max_steps=1, progress=False)
     assert (chosen.solver, chosen.stop_reason, chosen.steps) == ("RayleighRitz", ex.StopReason.MAX_STEPS, 1)
-    options = {"network": ex.Bounded(ex.Walls(box), network), "max_steps": 3, "progress": False}
+    options = {"network": ex.Multiply(ex.DirichletFactor(box), network), "max_steps": 3, "progress": False}
     trained = ex.solve(oscillator(), box, 2, **options)
     assert (trained.solver, trained.stop_reason, trained.steps) == ("SpIN", ex.StopReason.MAX_STEPS, 3)
     given = ex.solve(oscillator(), box, 2, solver=ex.NaturalGradient(samples=512), **options)
@@ -329,7 +335,7 @@ def test_an_array_is_a_series_for_slowness_and_rows_for_a_kernel():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     settings = {"n": 3, "progress": False}
     smooth = {"operator": GAUSSIAN, "which": "largest"} | settings
-    for arguments, source in (({"operator": ex.Slowness()} | settings, ex.Clips), (smooth, ex.Arrays)):
+    for arguments, source in (({"operator": ex.Slowness()} | settings, ex.TimeSeries), (smooth, ex.Arrays)):
         given, made = (ex.solve(**arguments, source=points) for points in (rows, source(rows)))
         np.testing.assert_array_equal(given.eigenvalues, made.eigenvalues)
 
@@ -367,10 +373,10 @@ class Triangle(ex.Domain):
     def faces(self):
         return ()
 
-    def place(self, uniform):
+    def icdf(self, uniform):
         return jnp.where(uniform.sum(1, keepdims=True) > 1, 1 - uniform, uniform)
 
-    def weigh(self, x):
+    def importance_weights(self, x):
         return jnp.ones(len(x), x.dtype)
 
 

@@ -13,19 +13,19 @@ import scipy.sparse
 from sklearn.datasets import load_digits
 
 import eigenax as ex
-from eigenax.baselines.graph import exact_modes, graph_of, graph_of_edges, graph_of_steps
-from eigenax.baselines.nystrom import Likeness, decomposed
-from eigenax.datasets.gridworlds import read_map
-from eigenax.datasets.logistic_map import driven_logistic_map
+from eigenax.bases.softmax_cells import neighbour_graph
 from eigenax.estimators import SlowFeatureAnalysis, SpectralEmbedding
-from eigenax.evaluation.box import box_energies
-from eigenax.evaluation.hydrogen import energies, shells
-from eigenax.evaluation.mercer import rbf_modes, rbf_spectrum
-from eigenax.evaluation.oscillator import oscillator_energies
-from eigenax.evaluation.scores import degenerate_blocks, relative_errors
-from eigenax.evaluation.sphere import sphere_spectrum
-from eigenax.experiments.digits import split
-from eigenax.galerkin.embedding import neighbour_graph
+from eigenax.lab.baselines.graph import exact_modes, graph_of, graph_of_edges, graph_of_steps
+from eigenax.lab.baselines.nystrom import Likeness, decomposed
+from eigenax.lab.datasets.gridworlds import read_map
+from eigenax.lab.datasets.logistic_map import driven_logistic_map
+from eigenax.lab.experiments.digits import split
+from eigenax.lab.scores.spectrum import degenerate_blocks, relative_errors
+from eigenax.lab.spectra.box import box_energies
+from eigenax.lab.spectra.hydrogen import energies, shells
+from eigenax.lab.spectra.mercer import rbf_modes, rbf_spectrum
+from eigenax.lab.spectra.oscillator import oscillator_energies
+from eigenax.lab.spectra.sphere import sphere_spectrum
 
 SEED = 0
 ROUNDING = 1e-10
@@ -97,7 +97,7 @@ def periodic_and_free():
     x = lattice(np.linspace(0, 1, 41), np.linspace(0, 1, 41))
     a, b = x.T
     exact = [a**0, np.cos(np.pi * b), np.cos(2 * np.pi * b), np.cos(2 * np.pi * a), np.sin(2 * np.pi * a)]
-    faces = ("periodic", "free")
+    faces = ("periodic", "neumann")
     box = ex.Box(0, 1, dims=2, boundary=faces)
     return -ex.Laplacian(), box, box_energies(5, (1, 1), faces), x, np.stack(exact, 1)
 
@@ -166,7 +166,7 @@ def test_physics(problem, settings, today, sine_today):
 
 def errors_of_map():
     """From all edges of a map, whose graph is small enough to be decomposed."""
-    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(FOUR_ROOMS.edges(), CELLS), 8, progress=False)
+    modes = ex.solve(ex.GraphLaplacian(), ex.Graph(FOUR_ROOMS.edges(), CELLS), 8, progress=False)
     exact = exact_modes(graph_of_edges(FOUR_ROOMS.edges(), len(CELLS)), 8)
     values, vectors = exact.values[:8], exact.vectors[:, :8]
     return largest_error(modes, values), largest_sine(in_float64(modes, CELLS), vectors, values)
@@ -175,7 +175,7 @@ def errors_of_map():
 def errors_of_steps():
     """From random steps, against the graph of these and, in standard errors, against that of all moves."""
     before, after = FOUR_ROOMS.steps(5000, SEED)
-    modes = ex.solve(ex.GraphLaplacian(), ex.Steps(CELLS[before], CELLS[after]), 6, progress=False)
+    modes = ex.solve(ex.GraphLaplacian(), ex.Transitions(CELLS[before], CELLS[after]), 6, progress=False)
     taken = graph_of_steps(before, after, len(CELLS))
     exact = exact_modes(taken, 6)
     values, vectors = exact.values[:6], exact.vectors[:, :6]

@@ -51,7 +51,10 @@ def test_problems_are_enough_and_of_all_kinds():
     ("found", "exact"),
     [
         (line_levels(lambda x: x**2, (-8, 0, 8), 3), [1, 3, 5]),
-        (line_levels(np.zeros_like, (0, 1, 2), 3, ends=("free", "zero")), (np.pi * np.array([1, 3, 5]) / 4) ** 2),
+        (
+            line_levels(np.zeros_like, (0, 1, 2), 3, ends=("neumann", "dirichlet")),
+            (np.pi * np.array([1, 3, 5]) / 4) ** 2,
+        ),
         (of_revolution(4, (0, np.pi), np.sin, np.ones_like), [0, 2, 2, 2]),
         (reversible_levels(np.array([[0.9, 0.1], [0.2, 0.8]]), 2), [1, 0.7]),
     ],

@@ -21,8 +21,8 @@ EACH = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
 
 def network(n=3):
     inputs = ex.ScaledInputs((0.0, 1.0), (3.0, 3.0))
-    return ex.Bounded(
-        ex.BoxFactor(BOX.low, BOX.high), ex.OnInputs(inputs, ex.MLP(2, n, width=12, depth=2, key=ex.network_key(0)))
+    return ex.Multiply(
+        ex.BoxFactor(BOX.low, BOX.high), ex.Compose(inputs, ex.MLP(2, n, width=12, depth=2, key=ex.network_key(0)))
     )
 
 

@@ -34,7 +34,7 @@ class DirichletEnergy(ex.WeakOperator):
 
 
 def test_an_operator_in_its_weak_form():
-    box = ex.Box(0, 1, boundary="free")
+    box = ex.Box(0, 1, boundary="neumann")
     modes = ex.solve(DirichletEnergy(), box, 3, max_steps=1, progress=False)
     exact = (np.pi * np.arange(3)) ** 2
     assert np.abs(modes.eigenvalues - exact).max() < 1e-2
@@ -45,7 +45,7 @@ def test_an_operator_in_its_weak_form():
 
 
 def test_a_weak_form_can_be_added_to_and_is_refused_where_k_u_is_needed():
-    box = ex.Box(0, 1, boundary="free")
+    box = ex.Box(0, 1, boundary="neumann")
     raised = DirichletEnergy() + ex.Potential(lambda x: jnp.asarray(2.0))
     modes = ex.solve(raised, box, 2, max_steps=1, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [2, 2 + np.pi**2], atol=1e-2)
@@ -57,7 +57,7 @@ def test_a_weak_form_with_a_basis_of_unknown_score_goes_on_to_the_same_bits(tmp_
     """So few waves leave no error estimate: any other basis is better, also after a break."""
 
     def run(**settings):
-        box, solver = ex.Box(0, 1, boundary="free"), ex.RayleighRitz(n_basis=8)
+        box, solver = ex.Box(0, 1, boundary="neumann"), ex.RayleighRitz(n_basis=8)
         return ex.solve(DirichletEnergy(), box, 3, solver=solver, max_steps=2, progress=False, **settings)
 
     def press_ctrl_c(snapshot):
@@ -126,7 +126,7 @@ class Metropolis(ex.Sampler):
 
 
 def small_network():
-    return ex.Bounded(ex.Walls(LINE), ex.MLP(1, 2, width=16, depth=2, key=ex.network_key(0)))
+    return ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=16, depth=2, key=ex.network_key(0)))
 
 
 def markov_chains(**settings):
@@ -186,7 +186,7 @@ class WavesThenTraining(ex.Solver):
 
     def saved(self, state):
         inner = self._solver(state.stage).saved(state.inner)
-        return ex.Saved((inner.arrays, np.asarray(state.step)), {"stage": state.stage, "inner": inner.about})
+        return ex.SavedState((inner.arrays, np.asarray(state.step)), {"stage": state.stage, "inner": inner.about})
 
     def restored(self, problem, key, about, load):
         found: dict[str, Any] = {}

@@ -134,7 +134,7 @@ def test_data_is_drawn_without_becoming_a_constant_of_the_program(evenly):
 
 def test_pairs_are_served_too():
     series = jnp.arange(60.0).reshape(30, 2)
-    (steps,) = fresh(source=ex.Clips(series, length=4)).mean(
+    (steps,) = fresh(source=ex.TimeSeries(series, length=4)).mean(
         lambda batch: ((batch.x[batch.second] - batch.x[batch.first]).mean(0),)
     )
     np.testing.assert_allclose(steps, [2, 2])

@@ -50,7 +50,7 @@ def rotation() -> Found:
 @problem(KIND, "langevin-1d", 30, may_refuse=True)
 def langevin() -> Found:
     """−u″ + V′u′ for V = x²/2 under uniform points instead of e^{−V}: 0, 1, 2, … of Hermite polynomials."""
-    return solved(-ex.Laplacian() + Drift(lambda x: x), ex.Box(-6, 6, boundary="free"), np.arange(4.0))
+    return solved(-ex.Laplacian() + Drift(lambda x: x), ex.Box(-6, 6, boundary="neumann"), np.arange(4.0))
 
 
 @problem(KIND, "lopsided-kernel", 20, may_refuse=True)

@@ -14,19 +14,19 @@ KIND = "graphs"
 
 def on_graph(weights, features, n: int, measure: str = "nodes") -> Found:
     exact = graph_levels(weights, n, by_degrees=measure == "degrees")
-    return solved(ex.GraphLaplacian(), ex.Transitions(weights, features, measure=measure), exact)
+    return solved(ex.GraphLaplacian(), ex.Graph(weights, features, measure=measure), exact)
 
 
 @problem(KIND, "path", 15)
 def path() -> Found:
     exact = 2 - 2 * np.cos(np.pi * np.arange(6) / 60)
-    return solved(ex.GraphLaplacian(), ex.Transitions([(k, k + 1) for k in range(59)]), exact)
+    return solved(ex.GraphLaplacian(), ex.Graph([(k, k + 1) for k in range(59)]), exact)
 
 
 @problem(KIND, "cycle", 15)
 def cycle() -> Found:
     exact = 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3, 3]) / 100)
-    return solved(ex.GraphLaplacian(), ex.Transitions([(k, (k + 1) % 100) for k in range(100)]), exact)
+    return solved(ex.GraphLaplacian(), ex.Graph([(k, (k + 1) % 100) for k in range(100)]), exact)
 
 
 def grid_of(free: np.ndarray) -> tuple[scipy.sparse.csr_array, np.ndarray]:
@@ -81,7 +81,7 @@ def three_parts() -> Found:
     """Three rings without an edge between them: three zeros."""
     rings = [(40 * r + k, 40 * r + (k + 1) % 40) for r in range(3) for k in range(40)]
     exact = 2 - 2 * np.cos(2 * np.pi * np.array([0, 0, 0, 1, 1, 1, 1, 1]) / 40)
-    return solved(ex.GraphLaplacian(), ex.Transitions(rings), exact)
+    return solved(ex.GraphLaplacian(), ex.Graph(rings), exact)
 
 
 @problem(KIND, "weighted-barbell", 20)

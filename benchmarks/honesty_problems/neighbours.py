@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn import datasets
 
+from eigenax.bases.softmax_cells import neighbour_graph, rbf_graph
 from eigenax.estimators import SpectralEmbedding
-from eigenax.galerkin.embedding import neighbour_graph, rbf_graph
 from honesty_problems.base import Found, add
 from honesty_problems.references import graph_levels
 

@@ -93,16 +93,16 @@ def mixed() -> Found:
     exact = lowest_sums(
         6, (np.pi * (whole + 1)) ** 2, (np.pi * whole / 2) ** 2, np.repeat(2 * np.pi * whole / 3, 2)[1:] ** 2
     )
-    return solved(-ex.Laplacian(), ex.Box((0, 0, 0), (1, 2, 3), boundary=("zero", "free", "periodic")), exact)
+    return solved(-ex.Laplacian(), ex.Box((0, 0, 0), (1, 2, 3), boundary=("dirichlet", "neumann", "periodic")), exact)
 
 
 @problem(KIND, "free-well-2d", 40)
 def free_well() -> Found:
     """A well whose states feel free walls on one axis and none on the other."""
-    across = line_levels(lambda x: x**2, (-1, 1), 6, ends=("free", "free"))
+    across = line_levels(lambda x: x**2, (-1, 1), 6, ends=("neumann", "neumann"))
     operator = schroedinger(lambda x: jnp.sum(x**2))
     exact = lowest_sums(6, across, 2.0 * np.arange(6) + 1)
-    return solved(operator, ex.Box((-1, -7), (1, 7), boundary=("free", "zero")), exact)
+    return solved(operator, ex.Box((-1, -7), (1, 7), boundary=("neumann", "dirichlet")), exact)
 
 
 @problem(KIND, "cut-off-1d", 25)

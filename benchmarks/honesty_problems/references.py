@@ -39,14 +39,14 @@ def lobatto(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class Line:
     """Functions on an interval in pieces of polynomials: nodes x, their weights, and the matrix of ∫ a u′ v′.
 
-    Pieces end at `breaks`, where coefficients may jump; there are `pieces` of them in all, about. Ends are "zero",
-    "free", or both "periodic". The measure may be zero at an end, as at the pole of a sphere.
+    Pieces end at `breaks`, where coefficients may jump; there are `pieces` of them in all, about. Ends are "dirichlet",
+    "neumann", or both "periodic". The measure may be zero at an end, as at the pole of a sphere.
     """
 
     def __init__(
         self,
         breaks: Sequence[float],
-        ends: tuple[str, str] = ("zero", "zero"),
+        ends: tuple[str, str] = ("dirichlet", "dirichlet"),
         *,
         conductivity: Profile = one,
         measure: Profile = one,
@@ -72,7 +72,7 @@ class Line:
             keep[-1, 0] = 1
             keep = keep[:, :-1]
         else:
-            keep = keep[:, int(ends[0] == "zero") : size - int(ends[1] == "zero")]
+            keep = keep[:, int(ends[0] == "dirichlet") : size - int(ends[1] == "dirichlet")]
         self.gather = keep.T @ np.eye(size)[:, index.ravel()]
         self.stiffness = keep.T @ stiffness @ keep
         x = np.zeros(size)

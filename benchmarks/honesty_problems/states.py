@@ -95,4 +95,4 @@ def steps() -> Found:
     """Steps around a ring whose states are numbers that nobody counts, and that stays now and then."""
     walk = np.random.default_rng(9).choice([-1, 0, 1], 20_000).cumsum() % 40
     exact = 2 / 3 * (1 - np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2]) / 40))
-    return solved(ex.GraphLaplacian(), ex.Steps(walk[:-1, None], walk[1:, None]), exact)
+    return solved(ex.GraphLaplacian(), ex.Transitions(walk[:-1, None], walk[1:, None]), exact)

@@ -19,7 +19,7 @@ def of_revolution(
     values = []
     closed = radius(np.array(breaks[:1]))[0] > 1e-9
     for m in range(n):
-        ends = ("periodic", "periodic") if closed else ("free", "free") if m == 0 else ("zero", "zero")
+        ends = ("periodic", "periodic") if closed else ("neumann", "neumann") if m == 0 else ("dirichlet", "dirichlet")
 
         def of_m(t: np.ndarray, m: int = m) -> np.ndarray:
             return m**2 / radius(t) ** 2 + potential(t) if m else potential(t)
@@ -76,7 +76,7 @@ def disc() -> Found:
     """Zero at its edge, as its box of parameters says: it is right or refused."""
     exact = np.sort([jn_zeros(0, 2)[0], jn_zeros(1, 1)[0], jn_zeros(1, 1)[0]]) ** 2
     surface = ex.Surface(
-        ex.Box((0, 0), (1, 2 * np.pi), boundary=("zero", "periodic")),
+        ex.Box((0, 0), (1, 2 * np.pi), boundary=("dirichlet", "periodic")),
         lambda q: q[0] * jnp.stack([jnp.cos(q[1]), jnp.sin(q[1])]),
     )
     return solved(minus_laplacian(surface), surface, exact)
@@ -90,7 +90,7 @@ def annulus() -> Found:
         for m in (0, 1, 1)
     ]
     surface = ex.Surface(
-        ex.Box((1, 0), (2, 2 * np.pi), boundary=("zero", "periodic")),
+        ex.Box((1, 0), (2, 2 * np.pi), boundary=("dirichlet", "periodic")),
         lambda q: q[0] * jnp.stack([jnp.cos(q[1]), jnp.sin(q[1])]),
     )
     return solved(minus_laplacian(surface), surface, np.sort(np.concatenate(found))[:3])

@@ -41,9 +41,14 @@ def square_conductivity() -> Found:
 def wavy() -> Found:
     """A conductivity that varies fifty-fold, between free ends."""
     exact = line_levels(
-        zero, (0, 3), 5, ends=("free", "free"), conductivity=lambda x: np.exp(2 * np.sin(2 * np.pi * x)), pieces=40
+        zero,
+        (0, 3),
+        5,
+        ends=("neumann", "neumann"),
+        conductivity=lambda x: np.exp(2 * np.sin(2 * np.pi * x)),
+        pieces=40,
     )
-    return solved(Diffusion(lambda x: jnp.exp(2 * jnp.sin(2 * jnp.pi * x[0]))), ex.Box(0, 3, boundary="free"), exact)
+    return solved(Diffusion(lambda x: jnp.exp(2 * jnp.sin(2 * jnp.pi * x[0]))), ex.Box(0, 3, boundary="neumann"), exact)
 
 
 @problem(KIND, "diffusion-layers", 30)
@@ -62,6 +67,6 @@ def both() -> Found:
 
 
 @problem(KIND, "twice-a-path", 15)
-def twice() -> Found:
+def independent_estimates() -> Found:
     exact = 2 * (2 - 2 * np.cos(np.pi * np.arange(6) / 80))
-    return solved(2 * ex.GraphLaplacian(), ex.Transitions([(k, k + 1) for k in range(79)]), exact)
+    return solved(2 * ex.GraphLaplacian(), ex.Graph([(k, k + 1) for k in range(79)]), exact)

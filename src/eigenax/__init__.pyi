@@ -1,26 +1,29 @@
 """The public names, written once: `__init__.py` reads where each of them lives."""
 
 from eigenax.assemble import solve as solve
+from eigenax.bases.softmax_cells import SoftmaxCells as SoftmaxCells
 from eigenax.core.batch import Pairs as Pairs, Points as Points
 from eigenax.domains.base import Domain as Domain
 from eigenax.domains.box import Box as Box
 from eigenax.domains.surface import Surface as Surface, sphere as sphere, torus as torus
 from eigenax.driver.snapshot import Snapshot as Snapshot
 from eigenax.errors import DivergedError as DivergedError, InterruptedRun as InterruptedRun, RunError as RunError
-from eigenax.galerkin.embedding import SoftmaxCells as SoftmaxCells
-from eigenax.galerkin.trainable import network_key as network_key
 from eigenax.measurement import measure as measure
 from eigenax.modes import Modes as Modes, load as load
 from eigenax.networks.base import (
-    Bounded as Bounded,
+    Compose as Compose,
+    Multiply as Multiply,
     Network as Network,
-    OnInputs as OnInputs,
     WithConstant as WithConstant,
 )
-from eigenax.networks.boundary import BoxFactor as BoxFactor, Edges as Edges, Walls as Walls
+from eigenax.networks.boundary import (
+    BoundaryCoordinates as BoundaryCoordinates,
+    BoxFactor as BoxFactor,
+    DirichletFactor as DirichletFactor,
+)
 from eigenax.networks.conv import Conv as Conv
 from eigenax.networks.features import CuspInputs as CuspInputs, ScaledInputs as ScaledInputs
-from eigenax.networks.mlp import MLP as MLP, Separate as Separate
+from eigenax.networks.mlp import MLP as MLP, EnsembleMLP as EnsembleMLP
 from eigenax.operators.base import Operator as Operator, WeakOperator as WeakOperator
 from eigenax.operators.graph import GraphLaplacian as GraphLaplacian
 from eigenax.operators.kernel import Kernel as Kernel
@@ -35,19 +38,20 @@ from eigenax.solvers.alternatives import (
     Trace as Trace,
 )
 from eigenax.solvers.auto import AutoSolver as AutoSolver
-from eigenax.solvers.base import Info as Info, Saved as Saved, Solver as Solver
+from eigenax.solvers.base import Info as Info, SavedState as SavedState, Solver as Solver
+from eigenax.solvers.default_parts import network_key as network_key
 from eigenax.solvers.gradient import GradientSolver as GradientSolver
 from eigenax.solvers.natural import NaturalGradient as NaturalGradient
 from eigenax.solvers.rayleigh_ritz import RayleighRitz as RayleighRitz
-from eigenax.solvers.schedules import following as following
+from eigenax.solvers.schedules import ema_schedule as ema_schedule
 from eigenax.solvers.spin import SpIN as SpIN
 from eigenax.sources.adaptive import Adaptive as Adaptive
 from eigenax.sources.arrays import Arrays as Arrays
 from eigenax.sources.base import Sampler as Sampler, Source as Source
-from eigenax.sources.clips import Clips as Clips
-from eigenax.sources.densities import Gaussian as Gaussian, Radial as Radial, Scales as Scales
+from eigenax.sources.densities import Gaussian as Gaussian, LogUniformRadius as LogUniformRadius, Radial as Radial
+from eigenax.sources.graph import Graph as Graph
 from eigenax.sources.mixture import Mixture as Mixture
-from eigenax.sources.steps import Steps as Steps
+from eigenax.sources.time_series import TimeSeries as TimeSeries
 from eigenax.sources.transitions import Transitions as Transitions
 from eigenax.sources.uniform import Distribution as Distribution, Uniform as Uniform
 from eigenax.stop_reason import StopReason as StopReason

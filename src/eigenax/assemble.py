@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+from eigenax.driver.compiled_programs import make_room_for_programs
 from eigenax.driver.iterate import iterate
-from eigenax.driver.programs import make_room_for_programs
 from eigenax.driver.progress import progress_bar
 from eigenax.driver.snapshot import Callback
 from eigenax.driver.stopping import doubted, tell_of_missed
-from eigenax.galerkin.cause import with_likely_cause
+from eigenax.locate.cause import with_likely_cause
 from eigenax.modes import Modes, Which
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
@@ -40,7 +40,7 @@ def solve(
     soon as its own estimate of the error of all n eigenvalues is at most `tol` times their size, or their range if that
     is larger; without a `tol` when there is nothing more to be gained; and after `max_steps` at the latest, which are
     bases to try or updates of a network: `modes.stop_reason` says why, and a warning tells of a `tol` that was not
-    reached. What its source holds out, if it does (`Clips(…, held_out=0.1)`), judges a network: training ends when it
+    reached. What its source holds out, if it does (`TimeSeries(…, held_out=0.1)`), judges a network: training ends when it
     gets no better there, and the best one is kept. With a `checkpoint_dir`, metrics and checkpoints are written there,
     and the same call goes on from them after a crash or Ctrl-C, to the same bits. Callbacks see a `Snapshot` after
     every step.

@@ -12,16 +12,16 @@ import scipy.sparse
 from jaxtyping import Array, ArrayLike, Float
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def positive_int(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least one, or an error."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 
 
-def whole_or_none(name: str, value: Any, least: int = 1) -> int | None:
+def positive_int_or_none(name: str, value: Any, least: int = 1) -> int | None:
     """The same, or nothing where nothing was asked for."""
-    return None if value is None else whole(name, value, least)
+    return None if value is None else positive_int(name, value, least)
 
 
 def check_not_constant_alone(n: int) -> None:

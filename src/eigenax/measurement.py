@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 from scipy.ndimage import maximum_filter1d
 
-from eigenax.checks import as_seed, check_choice, whole
+from eigenax.checks import as_seed, check_choice, positive_int
 from eigenax.core.batch import Batch, Function
-from eigenax.core.precision import Precision, counting_in
+from eigenax.core.precision import Precision, precision_scope
 from eigenax.core.ritz import CUTOFFS, Combination, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
@@ -49,7 +49,7 @@ class Solution(NamedTuple):
     training_values: Float[np.ndarray, " n"] | None = None
     """On the data that the functions were found on, where `values` are of other data."""
 
-    def told(self) -> dict[str, list[float]]:
+    def metrics(self) -> dict[str, list[float]]:
         """What is logged of it."""
         errors = np.hypot(self.sampling_errors, self.basis_errors)
         values = {"eigenvalues": self.values, "residuals": self.residuals, "standard_errors": errors}
@@ -63,7 +63,7 @@ def measure(
     *,
     n: int | None = None,
     which: Which = "smallest",
-    finish: Finish = "rotate",
+    finish: Finish = "eigh",
     samples: int = FRESH,
     seed: int = 0,
     precision: Precision = "float32",
@@ -77,7 +77,7 @@ def measure(
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
-    samples, seed, source = whole("samples", samples, BATCHES), as_seed(seed), as_source(source)
+    samples, seed, source = positive_int("samples", samples, BATCHES), as_seed(seed), as_source(source)
     precision = "float64" if finish == "ritz" else precision
     fresh = partial(
         FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples
@@ -85,7 +85,7 @@ def measure(
     # 0 and 1 folded into the seed's key are for the network and its training.
     if finish == "ritz":
         network = hidden_layer(network)
-        found = ritz(network, operator, fresh, whole("n", n), which)
+        found = ritz(network, operator, fresh, positive_int("n", n), which)
     else:
         sign = 1 if which == "smallest" else -1
         values, coefficients, _ = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
@@ -139,7 +139,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     functions that nothing has trained: any part of them is like the whole, and tells what more of them would change.
     """
     sign = 1 if which == "smallest" else -1
-    with counting_in("float64"):
+    with precision_scope("float64"):
         functions = jax.eval_shape(network, jnp.zeros(fresh.args[0].shape)).shape[0]
     first, second = fresh(purpose=2), fresh(purpose=3)
     first = dataclasses.replace(first, samples=max(first.samples, POINTS_PER_FUNCTION * functions))
@@ -293,7 +293,7 @@ def _influence(
     v = jax.vmap(function)(batch.x)
     expected = jnp.asarray(values, v.dtype) * v
     influence = batch.weights[:, None] * jnp.conj(v) * (operator.apply(function, batch, v) - expected)
-    twice = operator.twice(function, batch, v)
-    squared = twice.weights[:, None] * jnp.conj(twice.first - expected) * (twice.second - expected)
-    total_weight = twice.weights.sum() / batch.weights.mean()
+    estimates = operator.independent_estimates(function, batch, v)
+    squared = estimates.weights[:, None] * jnp.conj(estimates.first - expected) * (estimates.second - expected)
+    total_weight = estimates.weights.sum() / batch.weights.mean()
     return influence.mean(0).real, squared.sum(0).real / total_weight

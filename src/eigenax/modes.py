@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
-from eigenax.checks import whole
+from eigenax.checks import positive_int
 from eigenax.core.batch import Batch, Function
-from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import RunError
@@ -104,7 +104,7 @@ class Modes(eqx.Module):
     def __call__(self, x: Real[ArrayLike, "..."]) -> Inexact[Array, "... n"]:
         """All functions at any number of points."""
         usual = jnp.zeros((), complex if np.iscomplexobj(self.coefficients) else float).dtype
-        with counting_in(self.precision, at_least=True), full_precision():
+        with precision_scope(self.precision, at_least=True), full_precision():
             return self._evaluated(jnp.asarray(x, float)).astype(usual)
 
     def _evaluated(self, points: Float[Array, "..."]) -> Inexact[Array, "... n"]:
@@ -135,7 +135,7 @@ class Modes(eqx.Module):
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
         operator.check(place.sample(jax.random.key(self.seed), 64))
-        samples = whole("samples", samples, BATCHES)
+        samples = positive_int("samples", samples, BATCHES)
         fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
 
         (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)

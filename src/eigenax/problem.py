@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from eigenax.checks import as_array, as_seed, check_choice, check_dense, whole, whole_or_none
+from eigenax.checks import as_array, as_seed, check_choice, check_dense, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
@@ -20,7 +20,7 @@ from eigenax.modes import Which
 from eigenax.operators.base import Operator, check_applies
 from eigenax.sources.arrays import Arrays
 from eigenax.sources.base import Sampler, Source
-from eigenax.sources.clips import Clips
+from eigenax.sources.time_series import TimeSeries
 from eigenax.sources.uniform import as_sampler
 
 
@@ -63,7 +63,7 @@ class Problem:
         if tol is not None and not (isinstance(tol, numbers.Real) and 0 < float(tol) < 1):
             raise ValueError(f"tol must be a relative accuracy between 0 and 1, such as 1e-3; got {tol!r}")
         _check_bounded(operator, which)
-        n, max_steps = whole("n", n), whole_or_none("max_steps", max_steps)
+        n, max_steps = positive_int("n", n), positive_int_or_none("max_steps", max_steps)
         tol = None if tol is None else float(tol)
         return cls(operator, sampler, n, which, network, tol, max_steps, as_seed(seed), bool(progress))
 
@@ -130,7 +130,7 @@ def _sampler_for(operator: Operator, source: Any) -> Any:
     """What draws points; an array is a series where the operator looks at time, and rows where it is a kernel."""
     check_dense("source", source)
     if operator.in_time and isinstance(source, np.ndarray | jax.Array | list | tuple):
-        return Clips(source)
+        return TimeSeries(source)
     if operator.integral and isinstance(source, np.ndarray | jax.Array | list | tuple):
         return Arrays(as_array("source", source))
     return as_sampler(source)
@@ -147,7 +147,7 @@ def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
     if operator.acts_on is not source.draws:
         raise TypeError(
             f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
-            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (Clips, Transitions, Steps), "
+            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (TimeSeries, Graph, Transitions), "
             "the others single points"
         )
     obeys_nothing = operator.differential and not operator.weak and network is None
@@ -201,9 +201,15 @@ def _check_distinct(drawn: Batch, n: int) -> None:
 
 
 OBEYING = {
-    "zero": ("does not vanish", "Bounded(Walls(box), network)"),
-    "free": ("has a slope", "OnInputs(Edges(box), network), a network of Edges(box).size inputs"),
-    "periodic": ("is not periodic", "OnInputs(Edges(box), network), a network of Edges(box).size inputs"),
+    "dirichlet": ("does not vanish", "Multiply(DirichletFactor(box), network)"),
+    "neumann": (
+        "has a slope",
+        "Compose(BoundaryCoordinates(box), network), a network of BoundaryCoordinates(box).size inputs",
+    ),
+    "periodic": (
+        "is not periodic",
+        "Compose(BoundaryCoordinates(box), network), a network of BoundaryCoordinates(box).size inputs",
+    ),
 }
 """What a network does wrong at each kind of face, and how to mend it."""
 
@@ -260,7 +266,7 @@ def _values_and_slopes(network: Any) -> tuple[Look, Look]:
 def _disobeys(looks: tuple[Look, Look], inside: Array, axis: int, kind: str, faces: list[float]) -> bool:
     """Whether values, or slopes, are others than they may be on some of the faces of an axis."""
     values_at, slopes_at = looks
-    for at in {"zero": [values_at], "free": [slopes_at], "periodic": [values_at, slopes_at]}[kind]:
+    for at in {"dirichlet": [values_at], "neumann": [slopes_at], "periodic": [values_at, slopes_at]}[kind]:
         on_faces, values = [at(inside.at[:, axis].set(face), axis) for face in faces], at(inside, axis)
         wrong = [on_faces[0] - on_faces[1]] if kind == "periodic" else on_faces
         usual = [values, *on_faces] if kind == "periodic" else [values]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.progress import progress_track
 from eigenax.sources.base import Source
 
@@ -47,14 +47,14 @@ class FreshSamples:
         float64."""
         groups = GROUPS if self.evenly else BATCHES
         edges = [round(self._count * group / groups) for group in range(groups + 1)]
-        with counting_in(self.precision), full_precision():
+        with precision_scope(self.precision), full_precision():
             each = self._each(function, operands)
             rows = [_mean(itertools.islice(each, stop - start)) for start, stop in itertools.pairwise(edges)]
         return [np.stack(parts) for parts in zip(*rows, strict=True)]
 
     def mean(self, function: Callable[..., Parts], *operands: Any) -> list[np.ndarray]:
         """The mean over all points, of which few are held at a time."""
-        with counting_in(self.precision), full_precision():
+        with precision_scope(self.precision), full_precision():
             return _mean(self._each(function, operands))
 
     @property
@@ -87,7 +87,7 @@ def _of_batch(
 ) -> Parts:
     """A function of one batch, compiled once for all samples of one size."""
     if evenly:
-        return function(source.spread(key, size, index), *operands)
+        return function(source.sample_qmc(key, size, index), *operands)
     return function(source.sample(jax.random.fold_in(key, index), size), *operands)
 
 

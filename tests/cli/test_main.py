@@ -132,7 +132,7 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "hydrogen", "--half-width", "inf"], "--half-width must be positive, or 0 for automatic; got inf"),
         (["run", "hydrogen", "--seed", "99999999999999999999"], "--seed must be at least 0 and below 2**32"),
         (["run", "hydrogen", "--out", "x" * 300], "File name too long"),
-        (["run", "hydrogen", "--preset", "quick", "--rate", "2"], "--rate must be at most 1"),
+        (["run", "hydrogen", "--preset", "quick", "--ema-rate", "2"], "--ema-rate must be at most 1"),
         (["run", "hydrogen", "--preset", "quick", "--decay", "1"], "--decay must be"),
         (["run", "hydrogen", "--preset", "quick", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
         (["run", "hydrogen", "--dims", "3", "--preset", "quick"], "--dims is a setting of --preset best"),

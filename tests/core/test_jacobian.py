@@ -10,7 +10,7 @@ from eigenax.core import jacobian as jac
 from eigenax.core.rayleigh import second_moment
 from eigenax.networks.base import WithConstant
 from eigenax.networks.conv import Conv
-from eigenax.networks.mlp import MLP, Separate
+from eigenax.networks.mlp import MLP, EnsembleMLP
 
 N = 4
 
@@ -20,8 +20,8 @@ def networks():
     return {
         "shared": MLP(2, N, width=10, depth=2, sparsity="none", key=key),
         "convolution": Conv((1, 6, 6), N, channels=(3,), kernel=3, width=5, sparsity="none", key=key),
-        "separate": Separate(2, N, width=5, depth=1, key=key),
-        "separate with a constant": WithConstant(Separate(2, N - 1, width=5, depth=1, key=key)),
+        "separate": EnsembleMLP(2, N, width=5, depth=1, key=key),
+        "separate with a constant": WithConstant(EnsembleMLP(2, N - 1, width=5, depth=1, key=key)),
     }
 
 

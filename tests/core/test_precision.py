@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import eigenax as ex
-from eigenax.core.precision import counting_in
+from eigenax.core.precision import precision_scope
 
 BOX = ex.Box(-1, 1, dims=2)
 seen = []
@@ -49,7 +49,7 @@ def test_counting_is_in_the_precision_named_whatever_it_was_before(already):
     with jax.enable_x64(already):
         before = jnp.zeros(()).dtype
         for precision in ("float32", "float64"):
-            with counting_in(precision):
+            with precision_scope(precision):
                 assert jnp.zeros(()).dtype == precision
                 assert jax.jit(lambda x: x + 1)(jnp.asarray(0.5)).dtype == precision
             assert jnp.zeros(()).dtype == before
@@ -65,5 +65,5 @@ def test_counting_is_in_the_precision_named_whatever_it_was_before(already):
     ],
 )
 def test_counting_in_at_least_some_precision_keeps_a_higher_one(precision, already, expected):
-    with jax.enable_x64(already), counting_in(precision, at_least=True):
+    with jax.enable_x64(already), precision_scope(precision, at_least=True):
         assert jnp.zeros(()).dtype == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from eigenax.core.averages import moving_average
+from eigenax.core.moving_average import moving_average
 from eigenax.core.ritz import combine, lowest
 from eigenax.errors import SingularMomentsError
 
@@ -18,7 +18,7 @@ def moments(seed=0, size=5):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_rotation_solves_the_generalised_eigenproblem_in_order(sign):
     sigma, pi = moments()
-    values, coefficients, _ = combine(sigma, pi, "rotate", sign)
+    values, coefficients, _ = combine(sigma, pi, "eigh", sign)
     np.testing.assert_allclose(values, scipy.linalg.eigh(pi, sigma, eigvals_only=True)[::sign])
     np.testing.assert_allclose(coefficients.T @ sigma @ coefficients, np.eye(5), atol=1e-10)
     np.testing.assert_allclose(coefficients.T @ pi @ coefficients, np.diag(values), atol=1e-10)
@@ -26,7 +26,7 @@ def test_rotation_solves_the_generalised_eigenproblem_in_order(sign):
 
 def test_triangular_is_the_papers_whitening():
     sigma, pi = moments()
-    values, coefficients, _ = combine(sigma, pi, "triangular")
+    values, coefficients, _ = combine(sigma, pi, "cholesky")
     np.testing.assert_allclose(np.tril(coefficients, -1), 0)
     np.testing.assert_allclose(coefficients.T @ sigma @ coefficients, np.eye(5), atol=1e-10)
     np.testing.assert_allclose(values, np.diag(coefficients.T @ pi @ coefficients))

@@ -68,12 +68,15 @@ def test_a_matrix_is_no_bound():
 @pytest.mark.parametrize(
     ("boundary", "each"),
     [
-        ("zero", ("zero",) * 3),
-        ("free", ("free",) * 3),
+        ("dirichlet", ("dirichlet",) * 3),
+        ("neumann", ("neumann",) * 3),
         ("periodic", ("periodic",) * 3),
-        (("zero", "free", "periodic"), ("zero", "free", "periodic")),
-        (["periodic", "periodic", "zero"], ("periodic", "periodic", "zero")),
-        ([("zero", "free"), "periodic", ("free", "free")], (("zero", "free"), "periodic", "free")),
+        (("dirichlet", "neumann", "periodic"), ("dirichlet", "neumann", "periodic")),
+        (["periodic", "periodic", "dirichlet"], ("periodic", "periodic", "dirichlet")),
+        (
+            [("dirichlet", "neumann"), "periodic", ("neumann", "neumann")],
+            (("dirichlet", "neumann"), "periodic", "neumann"),
+        ),
     ],
 )
 def test_a_boundary_is_one_word_or_one_or_two_for_each_axis(boundary, each):
@@ -82,42 +85,44 @@ def test_a_boundary_is_one_word_or_one_or_two_for_each_axis(boundary, each):
 
 
 def test_functions_are_zero_at_the_edge_unless_told_otherwise():
-    assert ex.Box(0.0, 1.0, dims=2).boundary == ("zero", "zero")
+    assert ex.Box(0.0, 1.0, dims=2).boundary == ("dirichlet", "dirichlet")
 
 
 @pytest.mark.usefixtures("as_user")
-@pytest.mark.parametrize("boundary", ["closed", "Zero", "", ("zero", "open"), ("zero", None), (1, "free")])
+@pytest.mark.parametrize(
+    "boundary", ["closed", "Dirichlet", "", ("dirichlet", "open"), ("dirichlet", None), (1, "neumann")]
+)
 def test_other_words_are_refused_by_name(boundary):
-    wrong = boundary if isinstance(boundary, str) else next(w for w in boundary if w not in {"zero", "free"})
-    with pytest.raises(ValueError, match=f"boundary must be 'zero', 'free' or 'periodic'; got {wrong!r}"):
+    wrong = boundary if isinstance(boundary, str) else next(w for w in boundary if w not in {"dirichlet", "neumann"})
+    with pytest.raises(ValueError, match=f"boundary must be 'dirichlet', 'neumann' or 'periodic'; got {wrong!r}"):
         ex.Box(0.0, 1.0, dims=2, boundary=boundary)
 
 
-@pytest.mark.parametrize("boundary", [("zero",), ("zero", "free", "zero"), ()])
+@pytest.mark.parametrize("boundary", [("dirichlet",), ("dirichlet", "neumann", "dirichlet"), ()])
 def test_words_must_be_as_many_as_axes(boundary):
     with pytest.raises(ValueError, match=f"one word, or one for each of 2 axes; got {len(boundary)}"):
         ex.Box(0.0, 1.0, dims=2, boundary=boundary)
 
 
 @pytest.mark.usefixtures("as_user")
-@pytest.mark.parametrize("pair", [("zero", "periodic"), ("free",), ("free", "free", "zero"), ()])
+@pytest.mark.parametrize("pair", [("dirichlet", "periodic"), ("neumann",), ("neumann", "neumann", "dirichlet"), ()])
 def test_faces_of_an_axis_are_two_and_both_periodic_or_none(pair):
     with pytest.raises(ValueError, match="two for its lower and its upper face, both of them 'periodic' or none; got "):
-        ex.Box(0.0, 1.0, dims=2, boundary=("zero", pair))
+        ex.Box(0.0, 1.0, dims=2, boundary=("dirichlet", pair))
     with pytest.raises(ValueError, match=r"one for each of 1 axes; got 2. A pair in the place of a word"):
-        ex.Box(0.0, 1.0, boundary=("zero", "free"))
+        ex.Box(0.0, 1.0, boundary=("dirichlet", "neumann"))
 
 
 def test_places_go_from_the_low_corner_to_the_high_one():
     box = ex.Box([-1.0, 2.0], [3.0, 2.5])
-    assert box.numbers == 2
-    got = box.place(jnp.asarray([[0.0, 0.0], [0.5, 0.5], [0.25, 1.0]]))
+    assert box.n_uniforms == 2
+    got = box.icdf(jnp.asarray([[0.0, 0.0], [0.5, 0.5], [0.25, 1.0]]))
     np.testing.assert_allclose(got, [[-1, 2], [1, 2.25], [0, 2.5]])
 
 
 def test_a_box_is_flat_and_its_faces_are_its_boundary():
-    box = ex.Box(0.0, 1.0, dims=2, boundary=("free", "periodic"))
+    box = ex.Box(0.0, 1.0, dims=2, boundary=("neumann", "periodic"))
     assert box.box is box
     assert box.embedding is None
-    assert box.faces == (("free", "free"), ("periodic", "periodic"))
-    np.testing.assert_array_equal(box.weigh(jnp.zeros((3, 2))), np.ones(3))
+    assert box.faces == (("neumann", "neumann"), ("periodic", "periodic"))
+    np.testing.assert_array_equal(box.importance_weights(jnp.zeros((3, 2))), np.ones(3))

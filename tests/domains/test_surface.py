@@ -8,7 +8,7 @@ import scipy.linalg
 
 import eigenax as ex
 from eigenax.domains.surface import SphereEmbedding, Surface, TorusEmbedding, sphere, torus
-from eigenax.evaluation.sphere import sphere_spectrum
+from eigenax.lab.spectra.sphere import sphere_spectrum
 from eigenax.operators.laplace_beltrami import LaplaceBeltrami
 
 SPHERE, TORUS = sphere(1.5), torus(2.0, 0.7)
@@ -47,7 +47,7 @@ def test_beyond_three_axes_areas_are_good_to_a_millionth():
 class Corners(ex.Box):
     """A box whose every draw is a corner: what happens once in millions of draws of a real one."""
 
-    def place(self, uniform):
+    def icdf(self, uniform):
         return jnp.stack([jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)])
 
 

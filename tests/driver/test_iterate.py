@@ -24,7 +24,7 @@ def oscillator():
 
 
 def small_network(n, seed=0):
-    return ex.Bounded(ex.Walls(BOX), ex.MLP(1, n, width=8, depth=2, key=ex.network_key(seed)))
+    return ex.Multiply(ex.DirichletFactor(BOX), ex.MLP(1, n, width=8, depth=2, key=ex.network_key(seed)))
 
 
 def small_solver(kind=ex.SpIN, **options):
@@ -106,7 +106,7 @@ def test_a_run_that_has_ended_is_not_gone_on_with_and_still_says_why_it_ended(tm
 def test_a_network_that_is_not_ours_can_be_resumed_too(tmp_path):
     def run(steps, **options):
         foreign = eqx.nn.MLP(1, 2, 8, 1, jnp.tanh, key=jax.random.key(0))
-        network = ex.Bounded(ex.BoxFactor(BOX.low, BOX.high), foreign)
+        network = ex.Multiply(ex.BoxFactor(BOX.low, BOX.high), foreign)
         return small_run(network=network, max_steps=steps, **options)
 
     run(30, checkpoint_dir=tmp_path)
@@ -135,7 +135,9 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         "precision was float32 and is float64": {"solver": small_solver(precision="float64")},
         "solver was SpIN and is NaturalGradient": {"solver": small_solver(ex.NaturalGradient)},
         "average was moments and is jacobian": {"solver": small_solver(average="jacobian")},
-        "rate was another one": {"solver": small_solver(rate=ex.following(optax.constant_schedule(1.0), floor=0.5))},
+        "ema_rate was another one": {
+            "solver": small_solver(ema_rate=ex.ema_schedule(optax.constant_schedule(1.0), floor=0.5))
+        },
     }.items():
         with pytest.raises(ex.RunError, match=rf"holds another run .*{message}"):
             small_run(checkpoint_dir=tmp_path, **change)
@@ -152,14 +154,14 @@ def test_a_count_of_numpy_is_a_setting_like_any_other(tmp_path):
 
 def test_how_results_are_measured_and_shown_makes_no_other_run(tmp_path):
     small_run(checkpoint_dir=tmp_path)
-    small_run(checkpoint_dir=tmp_path, solver=small_solver(samples=512, finish="triangular", log_every=5))
+    small_run(checkpoint_dir=tmp_path, solver=small_solver(samples=512, finish="cholesky", log_every=5))
 
 
 def test_a_folder_of_another_series_is_refused(tmp_path):
     series = np.random.default_rng(0).normal(size=(200, 1)).cumsum(0).astype(np.float32)
 
     def slow_features(series):
-        return small_run(ex.Slowness(), source=ex.Clips(series), checkpoint_dir=tmp_path)
+        return small_run(ex.Slowness(), source=ex.TimeSeries(series), checkpoint_dir=tmp_path)
 
     slow_features(series)
     slow_features(series.copy())
@@ -183,11 +185,11 @@ def test_what_differs_in_a_hundredth_of_the_box_and_another_box_are_other_runs(t
 
 
 def test_rounding_makes_no_other_run():
-    saved = {"is": "Box", "low": [-5.0, 1 / 3], "boundary": ["zero", "free"]}
+    saved = {"is": "Box", "low": [-5.0, 1 / 3], "boundary": ["dirichlet", "neumann"]}
     again = saved | {"low": [-5.0, 1 / 3 + 1e-9]}
     assert _alike(saved, again, 1e-6)
     assert not _alike(saved, saved | {"low": [-5.0, 0.34]}, 1e-6)
-    assert not _alike(saved, saved | {"boundary": ["free", "zero"]}, 1e-6)
+    assert not _alike(saved, saved | {"boundary": ["neumann", "dirichlet"]}, 1e-6)
 
 
 def test_shown_eigenvalues_have_the_sign_of_the_operator():

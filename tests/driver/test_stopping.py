@@ -27,8 +27,8 @@ def test_errors_are_compared_with_the_range_of_the_values_where_these_are_small(
 @pytest.mark.parametrize(
     ("operator", "source", "n"),
     [
-        (ex.GraphLaplacian(), ex.Transitions([(0, 1), (1, 2), (2, 3)], features=np.arange(4.0)[:, None]), 1),
-        (-ex.Laplacian(), ex.Box(0, 1, boundary="free"), 1),
+        (ex.GraphLaplacian(), ex.Graph([(0, 1), (1, 2), (2, 3)], features=np.arange(4.0)[:, None]), 1),
+        (-ex.Laplacian(), ex.Box(0, 1, boundary="neumann"), 1),
         (-ex.LaplaceBeltrami(SPHERE.embedding), SPHERE, 1),
         (-ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2) - 1), ex.Box(-6, 6), 1),
     ],
@@ -42,7 +42,7 @@ def test_a_tol_is_reached_where_all_eigenvalues_are_zero(operator, source, n):
 
 
 def test_a_tol_is_reached_on_a_graph_in_two_parts():
-    parts = ex.Transitions(TWO_PARTS, features=np.arange(5.0)[:, None])
+    parts = ex.Graph(TWO_PARTS, features=np.arange(5.0)[:, None])
     with pytest.warns(RuntimeWarning, match="the graph has 2 parts"):
         modes = ex.solve(ex.GraphLaplacian(), parts, 2, tol=1e-3, progress=False)
     assert modes.stop_reason is ex.StopReason.TOL
@@ -64,7 +64,7 @@ def test_a_tol_means_the_same_in_any_unit_of_the_operator(unit):
 def test_what_to_try_depends_on_why_the_run_ended():
     rows = np.random.default_rng(0).normal(size=(300, 3)).cumsum(0)
     with pytest.warns(RuntimeWarning, match=r"tol = 1e-09 was not reached .*Take more data"):
-        ex.solve(ex.GraphLaplacian(), ex.Steps(rows[:-1], rows[1:]), 3, tol=1e-9, progress=False)
+        ex.solve(ex.GraphLaplacian(), ex.Transitions(rows[:-1], rows[1:]), 3, tol=1e-9, progress=False)
 
 
 def test_a_kernel_whose_waves_miss_nothing_is_told_to_take_more_points():

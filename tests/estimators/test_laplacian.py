@@ -6,9 +6,9 @@ import pytest
 import scipy.sparse
 from gymnasium.utils.env_checker import check_env
 
-from eigenax.baselines.graph import exact_modes, graph_of_steps
 from eigenax.environments import Eigenpurpose
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
+from eigenax.lab.baselines.graph import exact_modes, graph_of_steps
 
 SIZE = 7
 
@@ -85,7 +85,7 @@ def test_transitions_of_images_are_seen_one_by_one():
     after = np.clip(place + rng.choice([-1, 1], 400), 0, SIZE - 1)
     found = LaplacianRepresentation(1, steps=150, random_state=0).fit((images[place], images[after]))
     assert abs(np.corrcoef(found.transform(images)[:, 0], np.arange(SIZE))[0, 1]) > 0.9
-    assert found.frames_ == 1
+    assert found.n_stack_ == 1
 
 
 def test_a_state_that_was_never_visited_is_known_to_the_environment_and_otherwise_refused_by_name():

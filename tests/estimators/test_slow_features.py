@@ -13,11 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenax as ex
-from eigenax.baselines.linear_sfa import slow_directions
-from eigenax.datasets.logistic_map import driven_logistic_map
+from eigenax.bases import random_waves
 from eigenax.errors import RunError
 from eigenax.estimators import SlowFeatureAnalysis
-from eigenax.galerkin import random_waves
+from eigenax.lab.baselines.linear_sfa import slow_directions
+from eigenax.lab.datasets.logistic_map import driven_logistic_map
 from eigenax.networks.mlp import MLP
 
 

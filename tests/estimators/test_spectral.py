@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenax as ex
-from eigenax.baselines.nystrom import Likeness, decomposed
+from eigenax.bases.softmax_cells import neighbour_graph, rbf_graph
 from eigenax.errors import RunError
 from eigenax.estimators import spectral
 from eigenax.estimators.spectral import SpectralEmbedding
-from eigenax.galerkin.embedding import neighbour_graph, rbf_graph
 from eigenax.io.files import pack_tensors
+from eigenax.lab.baselines.nystrom import Likeness, decomposed
 
 pytestmark = pytest.mark.filterwarnings("ignore:the graph falls into")
 

@@ -95,7 +95,7 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one_and_says_so(tmp_
     def run():
         operator = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
         source = ex.Box(-5, 5, dims=1)
-        network = ex.Bounded(ex.Walls(source), ex.MLP(1, 2, width=8, depth=2, key=ex.network_key(0)))
+        network = ex.Multiply(ex.DirichletFactor(source), ex.MLP(1, 2, width=8, depth=2, key=ex.network_key(0)))
         problem = ex.Problem.checked(operator, source, 2, network=network, max_steps=20)
         solver, problem = prepared(problem, ex.SpIN(batch=16, log_every=5))
         return iterate(problem, solver, checkpoint_dir=tmp_path)

@@ -15,14 +15,14 @@ import eigenax as ex
 from eigenax.io.files import read_tensors
 from eigenax.io.registry import HOMES, find_class, name_of
 
-NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.baselines.")
+NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.lab.baselines.")
 KINDS = (eqx.Module, enum.Enum)
 BOX = ex.Box(-1, 1, dims=1)
 
 
 @pytest.fixture
 def saved(tmp_path):
-    network = ex.Bounded(ex.Walls(BOX), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(BOX), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
     modes = ex.measure(network, ex.Potential(lambda x: x[0]), BOX, samples=256)
     modes.save(tmp_path / "modes.safetensors")
     return modes, tmp_path / "modes.safetensors"
@@ -63,7 +63,7 @@ def test_a_file_loads_after_a_class_has_moved(saved, monkeypatch):
 def test_a_file_names_no_place_of_a_class(saved):
     _, metadata = read_tensors(saved[1])
     words = list(strings(metadata["modes"]))
-    assert {"Modes", "Bounded", "Walls", "MLP", "Box"} <= set(words)
+    assert {"Modes", "Multiply", "DirichletFactor", "MLP", "Box"} <= set(words)
     assert not [word for word in words if "eigenax" in word or word in HOMES.values()]
 
 

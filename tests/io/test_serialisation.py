@@ -13,8 +13,8 @@ from eigenax.io.serialisation import decode, encode
     "network",
     [
         ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=ex.network_key(0)),
-        ex.WithConstant(ex.Separate(2, 2, width=4, key=ex.network_key(0))),
-        ex.OnInputs(ex.CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=ex.network_key(0))),
+        ex.WithConstant(ex.EnsembleMLP(2, 2, width=4, key=ex.network_key(0))),
+        ex.Compose(ex.CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=ex.network_key(0))),
     ],
 )
 def test_every_network_of_ours_can_be_saved(network):

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.networks.boundary import Edges, Offset, Walls, coordinates_of, walls_of
+from eigenax.networks.boundary import (
+    BoundaryCoordinates,
+    DirichletFactor,
+    OffsetFrom,
+    coordinates_of,
+    dirichlet_factor_of,
+)
 
 BOXES = [([-2.0], [2.0]), ([-1.0, 3.0], [4.0, 5.0]), ([0.0, -50.0, 1.0], [0.5, 50.0, 9.0])]
 
@@ -57,17 +63,19 @@ def test_one_bound_serves_all_axes():
 
 def test_a_bounded_network_is_the_factor_times_the_network():
     factor, network = ex.BoxFactor([0.0, 0.0], [1.0, 3.0]), ex.MLP(2, 4, width=24, key=jax.random.key(0))
-    bounded, x = ex.Bounded(factor, network), jnp.asarray([0.2, 1.0])
+    bounded, x = ex.Multiply(factor, network), jnp.asarray([0.2, 1.0])
     np.testing.assert_allclose(bounded(x), factor(x) * network(x), rtol=1e-6)
     assert not bounded.separate
-    assert ex.Bounded(factor, ex.Separate(2, 3, width=5, key=jax.random.key(0))).separate
+    assert ex.Multiply(factor, ex.EnsembleMLP(2, 3, width=5, key=jax.random.key(0))).separate
 
 
-MIXED = ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=("zero", "free", "periodic"))
-FACES = ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=[("zero", "free"), ("free", "zero"), "periodic"])
+MIXED = ex.Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=("dirichlet", "neumann", "periodic"))
+FACES = ex.Box(
+    [-1.0, 0.0, 2.0], [1.0, 3.0, 2.5], boundary=[("dirichlet", "neumann"), ("neumann", "dirichlet"), "periodic"]
+)
 KINDS = {
-    "zero": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="zero"),
-    "free": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="free"),
+    "dirichlet": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="dirichlet"),
+    "neumann": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="neumann"),
     "periodic": ex.Box([-1.0, 0.5], [1.0, 4.0], boundary="periodic"),
     "mixed": MIXED,
     "faces": FACES,
@@ -85,7 +93,7 @@ def on_faces(box, axis, count=20):
 
 def some_functions(box):
     """Waves of the coordinates of a box times its walls: smooth functions, as many as coordinates and one."""
-    edges, walls = Edges(box), Walls(box)
+    edges, walls = BoundaryCoordinates(box), DirichletFactor(box)
     matrix = jnp.asarray(np.random.default_rng(0).normal(size=(edges.size, edges.size + 1)))
     return lambda x: walls(x) * jnp.sin(edges(x) @ matrix + 1.0)
 
@@ -105,8 +113,8 @@ def test_functions_of_the_coordinates_of_a_box_obey_its_boundary(name):
             assert np.abs(low_slope).max() > 0.1
             continue
         for kind, values, slopes in zip(pair, (low, high), (low_slope, high_slope), strict=True):
-            np.testing.assert_allclose(values if kind == "zero" else slopes, 0, atol=1e-12)
-            assert np.abs(slopes if kind == "zero" else values).max() > 0.1
+            np.testing.assert_allclose(values if kind == "dirichlet" else slopes, 0, atol=1e-12)
+            assert np.abs(slopes if kind == "dirichlet" else values).max() > 0.1
         assert np.abs(slopes_inside[..., axis]).max() > 0.1
 
 
@@ -114,9 +122,9 @@ def test_coordinates_of_a_box_are_their_formula():
     x = np.array([0.5, 1.0, 2.125], np.float32)
     third, quarter = np.pi / 3, np.pi / 2
     expected = [0.5, np.cos(third), np.cos(quarter), np.sin(quarter)]
-    np.testing.assert_allclose(Edges(MIXED)(jnp.asarray(x)), expected, atol=1e-6)
-    assert Edges(MIXED).size == 4
-    assert [Edges(KINDS[kind]).size for kind in ("zero", "free", "periodic")] == [2, 2, 4]
+    np.testing.assert_allclose(BoundaryCoordinates(MIXED)(jnp.asarray(x)), expected, atol=1e-6)
+    assert BoundaryCoordinates(MIXED).size == 4
+    assert [BoundaryCoordinates(KINDS[kind]).size for kind in ("dirichlet", "neumann", "periodic")] == [2, 2, 4]
 
 
 @pytest.mark.usefixtures("float64")
@@ -125,7 +133,7 @@ def test_no_two_points_of_a_box_have_the_same_coordinates(name):
     box = KINDS[name]
     axes = [np.linspace(a, b, 8, endpoint=False) for a, b in zip(box.low, box.high, strict=True)]
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, len(axes))
-    y = np.asarray(jax.jit(jax.vmap(Edges(box)))(jnp.asarray(grid)))
+    y = np.asarray(jax.jit(jax.vmap(BoundaryCoordinates(box)))(jnp.asarray(grid)))
     distances = np.linalg.norm(y[:, None] - y, axis=-1) + np.eye(len(y))
     assert distances.min() > 0.015  # cosines are flat near their ends
 
@@ -133,20 +141,24 @@ def test_no_two_points_of_a_box_have_the_same_coordinates(name):
 @pytest.mark.usefixtures("float64")
 def test_walls_are_one_in_the_middle_and_stand_on_the_faces_of_zero_axes_alone():
     x = inside(MIXED.low, MIXED.high)
-    got = np.asarray(jax.jit(jax.vmap(Walls(MIXED)))(jnp.asarray(x)))
+    got = np.asarray(jax.jit(jax.vmap(DirichletFactor(MIXED)))(jnp.asarray(x)))
     np.testing.assert_allclose(got, 1 - x[:, 0] ** 2, rtol=1e-12)
-    both = np.asarray(jax.jit(jax.vmap(Walls(KINDS["zero"])))(jnp.asarray([[0.0, 2.25], [0.5, 2.25], [0.5, 4.0]])))
+    both = np.asarray(
+        jax.jit(jax.vmap(DirichletFactor(KINDS["dirichlet"])))(jnp.asarray([[0.0, 2.25], [0.5, 2.25], [0.5, 4.0]]))
+    )
     np.testing.assert_allclose(both, [1, 0.75, 0], atol=1e-14)
-    np.testing.assert_allclose(jax.vmap(Walls(FACES))(jnp.asarray([[1.0, 0.0, 2.0], [0.0, 1.5, 2.0]])), [1, 0.75**2])
-    open_ones = np.asarray(jax.jit(jax.vmap(Walls(KINDS["free"])))(jnp.asarray([[-1.0, 0.5], [0.0, 4.0]])))
+    np.testing.assert_allclose(
+        jax.vmap(DirichletFactor(FACES))(jnp.asarray([[1.0, 0.0, 2.0], [0.0, 1.5, 2.0]])), [1, 0.75**2]
+    )
+    open_ones = np.asarray(jax.jit(jax.vmap(DirichletFactor(KINDS["neumann"])))(jnp.asarray([[-1.0, 0.5], [0.0, 4.0]])))
     np.testing.assert_array_equal(open_ones, 1)
 
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     ("factor", "bend"),
-    [(ex.BoxFactor(-1.0, 1.0), -2 / (np.sqrt(2) - 1)), (Walls(ex.Box(-1.0, 1.0)), -2.0)],
-    ids=["BoxFactor", "Walls"],
+    [(ex.BoxFactor(-1.0, 1.0), -2 / (np.sqrt(2) - 1)), (DirichletFactor(ex.Box(-1.0, 1.0)), -2.0)],
+    ids=["BoxFactor", "DirichletFactor"],
 )
 def test_factors_go_on_smoothly_just_outside_as_finite_differences_need(factor, bend):
     step, at = 1e-3, jax.jit(jax.vmap(factor))
@@ -154,7 +166,7 @@ def test_factors_go_on_smoothly_just_outside_as_finite_differences_need(factor, 
     np.testing.assert_allclose((outside - 2 * face + within) / step**2, bend, rtol=1e-2)
 
 
-@pytest.mark.parametrize("part", [Edges, Walls])
+@pytest.mark.parametrize("part", [BoundaryCoordinates, DirichletFactor])
 def test_coordinates_and_walls_follow_the_precision_of_the_point(part):
     x = inside(MIXED.low, MIXED.high, 10)
     single = jax.jit(jax.vmap(part(MIXED)))(jnp.asarray(x, jnp.float32))
@@ -166,11 +178,11 @@ def test_coordinates_and_walls_follow_the_precision_of_the_point(part):
 
 def test_coordinates_and_walls_are_those_of_the_domain():
     sphere, mixture = ex.sphere(1.0), ex.Mixture(MIXED, [MIXED], [1.0])
-    assert coordinates_of(MIXED) == coordinates_of(mixture.domain) == Edges(MIXED)
+    assert coordinates_of(MIXED) == coordinates_of(mixture.domain) == BoundaryCoordinates(MIXED)
     assert coordinates_of(sphere) is sphere.embedding
-    assert walls_of(MIXED) == walls_of(mixture.domain) == Walls(MIXED)
-    assert walls_of(ex.Box(0.0, 1.0, boundary="periodic")) is None
-    assert walls_of(sphere) is None
+    assert dirichlet_factor_of(MIXED) == dirichlet_factor_of(mixture.domain) == DirichletFactor(MIXED)
+    assert dirichlet_factor_of(ex.Box(0.0, 1.0, boundary="periodic")) is None
+    assert dirichlet_factor_of(sphere) is None
 
 
 POINT = (0.5, 1.0, 2.125)
@@ -180,11 +192,11 @@ POINT = (0.5, 1.0, 2.125)
 def test_an_offset_is_a_plain_one_near_its_point():
     step = np.random.default_rng(0).normal(size=(20, 3))
     step *= 1e-5 / np.linalg.norm(step, axis=1, keepdims=True)
-    y, r = jax.jit(jax.vmap(Offset(POINT, MIXED)))(jnp.asarray(POINT + step))
+    y, r = jax.jit(jax.vmap(OffsetFrom(POINT, MIXED)))(jnp.asarray(POINT + step))
     np.testing.assert_allclose(y, step, atol=1e-9)  # the free axis, too: the point is far enough from its faces
     np.testing.assert_allclose(r, 1e-5, rtol=1e-4)
     far = jnp.asarray([-0.9, 0.1, 3.0])
-    for everywhere in (Offset(POINT), Offset(POINT, ex.Box(-1.0, 5.0, dims=3))):
+    for everywhere in (OffsetFrom(POINT), OffsetFrom(POINT, ex.Box(-1.0, 5.0, dims=3))):
         np.testing.assert_allclose(everywhere(far)[0], far - jnp.asarray(POINT))
         np.testing.assert_allclose(everywhere(far)[1], np.linalg.norm(far - jnp.asarray(POINT)))
 
@@ -194,7 +206,7 @@ def test_an_offset_is_a_plain_one_near_its_point():
 def test_offsets_obey_the_boundary_and_have_one_zero(free):
     """Also from points near a free face and on it, where distances stay what they are within a factor of 2.5."""
     point = (0.5, free, 2.125)
-    offset, x = Offset(point, MIXED), jnp.asarray(inside(MIXED.low, MIXED.high))
+    offset, x = OffsetFrom(point, MIXED), jnp.asarray(inside(MIXED.low, MIXED.high))
 
     def both(x):
         y, r = offset(x)
@@ -214,7 +226,7 @@ def test_offsets_obey_the_boundary_and_have_one_zero(free):
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("at", [(0.5, 1.0), (0.999, 0.001), (1.0, 0.0)])
 def test_offsets_obey_one_free_face_of_an_axis(at):
-    offset = Offset((*at, 2.125), FACES)
+    offset = OffsetFrom((*at, 2.125), FACES)
     x = jnp.asarray(inside(FACES.low, FACES.high))
     slopes = jax.vmap(jax.jacfwd(lambda x: jnp.append(*offset(x))))
     for axis, face in ((0, FACES.high[0]), (1, FACES.low[1])):

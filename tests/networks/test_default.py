@@ -37,16 +37,16 @@ def test_functions_of_kernels_do_not_vanish_at_the_faces_of_a_box():
 
 
 def test_slowness_gets_a_constant_that_counts():
-    network = default_network(ex.Slowness(), ex.Clips(SERIES), 4, "smallest", KEY)
+    network = default_network(ex.Slowness(), ex.TimeSeries(SERIES), 4, "smallest", KEY)
     u = network(ON_A_FACE)
     assert u.shape == (4,)
     assert u[0] == 1
     with pytest.raises(ValueError, match="n = 1 asks for the constant function alone"):
-        default_network(ex.Slowness(), ex.Clips(SERIES), 1, "smallest", KEY)
+        default_network(ex.Slowness(), ex.TimeSeries(SERIES), 1, "smallest", KEY)
 
 
 def test_images_get_convolutions():
-    source = ex.Clips(jnp.zeros((12, 2, 16, 16)))
+    source = ex.TimeSeries(jnp.zeros((12, 2, 16, 16)))
     network = default_network(ex.Slowness(), source, 5, "smallest", KEY)
     assert isinstance(network.network.network, ex.Conv)
     assert eqx.filter_eval_shape(network, jnp.ones((2, 16, 16))).shape == (5,)

@@ -41,7 +41,7 @@ def test_cusp_inputs_are_their_formula(scales):
 @pytest.mark.usefixtures("float64")
 def test_a_smooth_function_of_cusp_inputs_has_a_kink_at_the_centre_alone():
     inputs = ex.CuspInputs(CENTRE)
-    network = ex.OnInputs(inputs, ex.MLP(inputs.size, 2, width=8, depth=1, activation="tanh", key=KEY))
+    network = ex.Compose(inputs, ex.MLP(inputs.size, 2, width=8, depth=1, activation="tanh", key=KEY))
     direction = jnp.asarray([0.6, 0.8])
 
     def slope(start, forwards):
@@ -64,10 +64,10 @@ def test_cusp_inputs_are_finite_at_the_centre_and_far_away():
 
 def test_on_inputs_feeds_the_features_to_the_network():
     inputs, network = ex.ScaledInputs((1.0, 0.0), (4.0, 1.0)), ex.MLP(2, 4, width=24, key=KEY)
-    seen = ex.OnInputs(inputs, network)(jnp.asarray([3.0, 2.0]))
+    seen = ex.Compose(inputs, network)(jnp.asarray([3.0, 2.0]))
     np.testing.assert_allclose(seen, network(jnp.asarray([0.5, 2.0])), rtol=1e-6)
-    assert not ex.OnInputs(inputs, network).separate
-    assert ex.OnInputs(inputs, ex.Separate(2, 3, width=5, key=KEY)).separate
+    assert not ex.Compose(inputs, network).separate
+    assert ex.Compose(inputs, ex.EnsembleMLP(2, 3, width=5, key=KEY)).separate
 
 
 def test_with_constant_puts_a_one_before_the_network():
@@ -78,4 +78,4 @@ def test_with_constant_puts_a_one_before_the_network():
         assert u[0] == 1
         np.testing.assert_allclose(u[1:], network(x), rtol=1e-6)
     assert not ex.WithConstant(network).separate
-    assert ex.WithConstant(ex.Separate(2, 3, width=5, key=KEY)).separate
+    assert ex.WithConstant(ex.EnsembleMLP(2, 3, width=5, key=KEY)).separate

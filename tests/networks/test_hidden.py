@@ -8,10 +8,10 @@ import pytest
 
 import eigenax as ex
 from eigenax.networks.base import hidden_layer, in_precision
-from eigenax.networks.boundary import Edges, Walls
+from eigenax.networks.boundary import BoundaryCoordinates, DirichletFactor
 
 KEY = jax.random.key(0)
-BOX = ex.Box([-1.0, 0.0], [1.0, 3.0], boundary=("zero", "periodic"))
+BOX = ex.Box([-1.0, 0.0], [1.0, 3.0], boundary=("dirichlet", "periodic"))
 
 
 def perceptron(inputs=2, outputs=4, **settings):
@@ -22,13 +22,13 @@ def perceptron(inputs=2, outputs=4, **settings):
 
 
 def separate():
-    network = ex.Separate(2, 3, width=6, depth=1, key=KEY)
+    network = ex.EnsembleMLP(2, 3, width=6, depth=1, key=KEY)
     biases = tuple(jnp.cos(jnp.arange(b.size, dtype=b.dtype)).reshape(b.shape) for b in network.networks.biases)
     return eqx.tree_at(lambda n: n.networks.biases, network, biases)
 
 
 def wrapped(network):
-    return ex.WithConstant(ex.Bounded(Walls(BOX), ex.OnInputs(Edges(BOX), network)))
+    return ex.WithConstant(ex.Multiply(DirichletFactor(BOX), ex.Compose(BoundaryCoordinates(BOX), network)))
 
 
 NETWORKS = {
@@ -36,8 +36,8 @@ NETWORKS = {
     "dense": (lambda: perceptron(sparsity="none"), 13),
     "without a hidden layer": (lambda: perceptron(depth=0), 3),
     "separate": (separate, 19),
-    "bounded": (lambda: ex.Bounded(ex.BoxFactor(BOX.low, BOX.high), perceptron()), 13),
-    "on inputs": (lambda: ex.OnInputs(ex.ScaledInputs((0.0, 1.5), (1.0, 1.0)), separate()), 19),
+    "bounded": (lambda: ex.Multiply(ex.BoxFactor(BOX.low, BOX.high), perceptron()), 13),
+    "on inputs": (lambda: ex.Compose(ex.ScaledInputs((0.0, 1.5), (1.0, 1.0)), separate()), 19),
     "with a constant": (lambda: ex.WithConstant(perceptron()), 14),
     "all wrappers": (lambda: wrapped(perceptron(inputs=3)), 14),
 }
@@ -71,7 +71,11 @@ def test_the_combination_is_that_of_the_last_layer():
 
 @pytest.mark.usefixtures("float64")
 def test_hidden_functions_obey_the_same_edges():
-    hidden = jax.jit(jax.vmap(hidden_layer(ex.Bounded(Walls(BOX), ex.OnInputs(Edges(BOX), perceptron(inputs=3))))))
+    hidden = jax.jit(
+        jax.vmap(
+            hidden_layer(ex.Multiply(DirichletFactor(BOX), ex.Compose(BoundaryCoordinates(BOX), perceptron(inputs=3))))
+        )
+    )
     np.testing.assert_allclose(hidden(jnp.asarray([[-1.0, 1.0], [1.0, 2.0]])), 0, atol=1e-14)
     low, high = hidden(jnp.asarray([[0.3, 0.0], [0.3, 3.0]]))
     np.testing.assert_allclose(low, high, atol=1e-12)
@@ -84,7 +88,7 @@ def test_what_does_not_say_is_its_own_hidden_layer():
 
     assert hidden_layer(function) is function
     inputs = ex.ScaledInputs((0.0,), (1.0,))
-    assert hidden_layer(ex.OnInputs(inputs, function)).network is function
+    assert hidden_layer(ex.Compose(inputs, function)).network is function
 
 
 def test_the_outputs_of_a_convolution_are_combinations_of_its_last_hidden_layer():

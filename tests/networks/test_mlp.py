@@ -96,11 +96,11 @@ def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"sparsity must be one of .*; got 'random'"):
         mlp(sparsity="random")
     with pytest.raises(ValueError, match="got 'cosine'"):
-        ex.Separate(2, 3, activation="cosine", key=KEY)
+        ex.EnsembleMLP(2, 3, activation="cosine", key=KEY)
 
 
 def test_separate_outputs_depend_only_on_parameters_of_their_own():
-    network = ex.Separate(2, 3, width=5, depth=2, key=KEY)
+    network = ex.EnsembleMLP(2, 3, width=5, depth=2, key=KEY)
     jacobian = jax.jit(jax.jacobian(lambda n: n(X)))(network)
     for leaf in jax.tree.leaves(jacobian):
         assert leaf.shape[:2] == (3, 3)
@@ -110,7 +110,7 @@ def test_separate_outputs_depend_only_on_parameters_of_their_own():
 
 
 def test_separate_networks_are_networks_side_by_side():
-    network = ex.Separate(2, 3, width=5, depth=2, key=KEY)
+    network = ex.EnsembleMLP(2, 3, width=5, depth=2, key=KEY)
     alone = [
         ex.MLP(2, 1, width=5, depth=2, activation="tanh", sparsity="none", key=k) for k in jax.random.split(KEY, 3)
     ]
@@ -119,5 +119,5 @@ def test_separate_networks_are_networks_side_by_side():
 
 
 def test_networks_say_whether_they_share():
-    assert ex.Separate(2, 3, width=5, key=KEY).separate
+    assert ex.EnsembleMLP(2, 3, width=5, key=KEY).separate
     assert not mlp().separate

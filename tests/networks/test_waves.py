@@ -11,7 +11,7 @@ import scipy.stats
 
 import eigenax as ex
 from eigenax.io.serialisation import decode, encode
-from eigenax.networks.boundary import Edges, Walls
+from eigenax.networks.boundary import BoundaryCoordinates, DirichletFactor
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import (
     Cusps,
@@ -23,21 +23,21 @@ from eigenax.networks.waves import (
 )
 
 SIZE = 7
-BOX = ex.Box([-1.0, 0.0], [2.0, 3.0], boundary=("zero", "periodic"))
+BOX = ex.Box([-1.0, 0.0], [2.0, 3.0], boundary=("dirichlet", "periodic"))
 ATOMS = ((0.5, 1.0), (-0.3, 2.0))
 X = np.random.default_rng(5).uniform(BOX.low, BOX.high, (30, 2))
 
 
 def whitened():
     rng = np.random.default_rng(1)
-    return Whitened(Edges(BOX), rng.normal(size=3), rng.normal(size=(3, 2)))
+    return Whitened(BoundaryCoordinates(BOX), rng.normal(size=3), rng.normal(size=(3, 2)))
 
 
 def smooth():
     """Waves under Gaussian envelopes."""
     rng, inputs = np.random.default_rng(0), whitened()
     envelopes = GaussianEnvelopes(inputs, rng.normal(size=(SIZE, 2)), rng.uniform(0, 0.5, (SIZE, 2)))
-    return Waves(inputs, Walls(BOX), envelopes, *random_frequencies(rng, SIZE, 2, 0.3, 3.0))
+    return Waves(inputs, DirichletFactor(BOX), envelopes, *random_frequencies(rng, SIZE, 2, 0.3, 3.0))
 
 
 def cusped():
@@ -74,7 +74,9 @@ def test_waves_are_factor_times_envelope_times_sine(make):
 @pytest.mark.usefixtures("float64")
 def test_whitened_inputs_are_an_affine_map_of_the_coordinates():
     inputs = whitened()
-    np.testing.assert_allclose(values(inputs), (values(Edges(BOX)) - inputs.mean) @ inputs.matrix, rtol=1e-12)
+    np.testing.assert_allclose(
+        values(inputs), (values(BoundaryCoordinates(BOX)) - inputs.mean) @ inputs.matrix, rtol=1e-12
+    )
 
 
 @pytest.mark.usefixtures("float64")

@@ -66,7 +66,7 @@ def gaussian(x):
 
 
 def test_local_combinations_know_themselves_exactly_twice():
-    first, second, weights = (2 * a - b).twice(unused, ALL_STATES, jnp.asarray(U))
+    first, second, weights = (2 * a - b).independent_estimates(unused, ALL_STATES, jnp.asarray(U))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_allclose(first, (2 * A - B) @ U, rtol=2e-5, atol=2e-6)
     np.testing.assert_array_equal(weights, np.ones(4))
@@ -77,8 +77,8 @@ def test_combinations_of_estimates_keep_the_two_apart():
 
     @jax.jit
     def all_three(batch):
-        combined = (3 * kernel - potential / 2).twice(unused, batch, X)
-        return combined, kernel.twice(unused, batch, X), potential.apply(unused, batch, X)
+        combined = (3 * kernel - potential / 2).independent_estimates(unused, batch, X)
+        return combined, kernel.independent_estimates(unused, batch, X), potential.apply(unused, batch, X)
 
     combined, parts, local = all_three(ex.Points(X, jnp.ones(6)))
     np.testing.assert_allclose(combined.first, 3 * parts.first - local / 2, rtol=1e-5, atol=1e-6)

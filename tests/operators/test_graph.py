@@ -38,11 +38,11 @@ def test_all_of_a_graph_gives_the_dense_matrix(measure):
     matrix = weighted_graph()
     laplacian, counts = dense(matrix, measure)
     values, function = functions()
-    batch = ex.Transitions(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure).sample(jax.random.key(0), 99)
+    batch = ex.Graph(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure).sample(jax.random.key(0), 99)
     u = jax.vmap(function)(batch.x)
     np.testing.assert_allclose(batch.weights / NODES, counts, rtol=1e-5)
     np.testing.assert_allclose(ex.GraphLaplacian().apply(function, batch, u), laplacian @ values, atol=1e-5)
-    twice = ex.GraphLaplacian().twice(function, batch, u)
+    twice = ex.GraphLaplacian().independent_estimates(function, batch, u)
     for estimate in (twice.first, twice.second):
         np.testing.assert_allclose(estimate, laplacian @ values, atol=1e-5)
 
@@ -52,13 +52,13 @@ def test_walks_give_it_without_bias(measure):
     matrix = weighted_graph()
     laplacian, counts = dense(matrix, measure)
     values, function = functions()
-    source = ex.Transitions(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
+    source = ex.Graph(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
 
     def moments(key):
         batch = source.sample(key, 16)
         u = jax.vmap(function)(batch.x)
         weighted = batch.weights[:, None] * u / len(u)
-        twice = ex.GraphLaplacian().twice(function, batch, u)
+        twice = ex.GraphLaplacian().independent_estimates(function, batch, u)
         squared = twice.first.T @ (twice.weights[:, None] * twice.second) / len(u)
         # A third of the points is in the middle of a walk, with two thirds of the weight.
         return weighted.T @ u, weighted.T @ ex.GraphLaplacian().apply(function, batch, u), 2 * squared
@@ -80,7 +80,7 @@ def test_training_finds_the_first_eigenvectors(measure):
     matrix = weighted_graph()
     laplacian, counts = dense(matrix, measure)
     exact, vectors = scipy.linalg.eigh(counts[:, None] * laplacian, np.diag(counts))
-    source = ex.Transitions(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
+    source = ex.Graph(scipy.sparse.csr_array(matrix), np.eye(NODES), measure=measure)
     modes = ex.solve(ex.GraphLaplacian(), source, 4, solver=ex.SpIN(batch=NODES), max_steps=2000, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, exact[:4], atol=2e-3)
     cosines = np.abs(np.sum(counts[:, None] * np.asarray(modes(np.eye(NODES))) * vectors[:, :4], 0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.evaluation import hydrogen
+from eigenax.lab.spectra import hydrogen
 
 pytestmark = pytest.mark.usefixtures("float64")
 

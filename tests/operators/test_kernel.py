@@ -94,7 +94,7 @@ def test_a_point_is_not_paired_with_itself():
 @pytest.mark.parametrize(("proposal", "size"), [(UNIFORM, 6), (UNEQUAL, 7)], ids=["uniform", "weighted"])
 def test_two_estimates_give_an_unbiased_squared_norm_where_one_squared_is_too_large(proposal, size):
     def squares(b, u):
-        first, second, weights = KERNEL.twice(values, b, u)
+        first, second, weights = KERNEL.independent_estimates(values, b, u)
         single = KERNEL.apply(values, b, u)
         return jnp.stack([(weights[:, None] * product).mean(0) for product in (first * second, single**2)])
 
@@ -108,11 +108,13 @@ def test_each_of_the_two_estimates_is_unbiased_and_they_share_no_partner():
     drawn = batches(UNEQUAL)
     for position in (0, 1):
         placed = ex.Points(drawn.x.at[:, position].set(2.0), drawn.weights)
-        mean, error = over_batches(lambda b, u, p=position: jnp.stack(KERNEL.twice(values, b, u)[:2])[:, p], placed)
+        mean, error = over_batches(
+            lambda b, u, p=position: jnp.stack(KERNEL.independent_estimates(values, b, u)[:2])[:, p], placed
+        )
         assert_unbiased(mean, error, np.stack([EXACT[2], EXACT[2]]))
     constant = ex.Kernel(lambda x, y: jnp.ones(()))
     x, u = jnp.zeros((5, 1)), jnp.asarray([[1.0], [10.0], [100.0], [1000.0], [10000.0]])
-    first, second, _ = constant.twice(values, ex.Points(x, jnp.ones(5)), u)
+    first, second, _ = constant.independent_estimates(values, ex.Points(x, jnp.ones(5)), u)
     np.testing.assert_allclose(first[:, 0], [5050.0, 10101 / 3, 10001 / 2, 10101 / 3, 50.5], rtol=1e-6)
     np.testing.assert_allclose(second[:, 0], [505.0, 1000.0, 505.0, 10.0, 505.0], rtol=1e-6)
 

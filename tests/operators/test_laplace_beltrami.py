@@ -8,7 +8,7 @@ import pytest
 import eigenax as ex
 from eigenax.domains.geometry import frame
 from eigenax.domains.surface import SphereEmbedding, TorusEmbedding
-from eigenax.evaluation.torus import torus_spectrum
+from eigenax.lab.spectra.torus import torus_spectrum
 from eigenax.operators.laplace_beltrami import LaplaceBeltrami
 
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def test_either_precision_keeps_its_digits_and_near_a_pole_errors_grow_no_faster
 
 
 def test_networks_of_points_in_space_lose_no_more_than_that_either():
-    network = ex.OnInputs(UNIT, ex.MLP(3, 4, width=8, depth=1, key=jax.random.key(0)))
+    network = ex.Compose(UNIT, ex.MLP(3, 4, width=8, depth=1, key=jax.random.key(0)))
     q = np.stack([np.full(40, 1e-3), SAMPLES[:, 1]], axis=1).astype(np.float32)
     _, single = both(LaplaceBeltrami(UNIT), network, q)
     with jax.enable_x64(True):

@@ -23,7 +23,7 @@ def test_multiplies_every_function_by_its_value_at_the_point():
 def test_both_estimates_are_the_exact_value():
     u = jnp.asarray(X[:, :2])
     potential = ex.Potential(lambda x: x[0])
-    first, second, weights = potential.twice(unused, BATCH._replace(weights=jnp.arange(5.0)), u)
+    first, second, weights = potential.independent_estimates(unused, BATCH._replace(weights=jnp.arange(5.0)), u)
     np.testing.assert_array_equal(first, second)
     np.testing.assert_allclose(first, X[:, :1] * X[:, :2], rtol=1e-6)
     np.testing.assert_array_equal(weights, np.arange(5.0))

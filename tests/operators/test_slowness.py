@@ -23,8 +23,8 @@ def apply(batch, u):
 
 
 @jax.jit
-def twice(batch, u):
-    return ex.Slowness().twice(values, batch, u)
+def independent_estimates(batch, u):
+    return ex.Slowness().independent_estimates(values, batch, u)
 
 
 def dense_moments(batch):
@@ -45,7 +45,7 @@ def batches():
     series = jnp.asarray(rng.normal(size=(50, 2)), jnp.float32)
     return {
         "separate pairs": pairs_of(x[:4], x[4:8]),
-        "clips": ex.Clips(series, length=6).sample(jax.random.key(0), 5),
+        "clips": ex.TimeSeries(series, length=6).sample(jax.random.key(0), 5),
         "a graph": ex.Pairs(x, first, second, jnp.ones(8)),
         "a weighted graph with a lonely point": ex.Pairs(x, first, second, weights),
     }
@@ -69,7 +69,7 @@ def test_points_without_partners_have_no_weight_and_no_slowness():
     batch = batches()["a weighted graph with a lonely point"]
     assert batch.weights[8] == 0
     assert (batch.weights[:8] > 0).all()
-    first, second, _ = twice(batch, batch.x)
+    first, second, _ = independent_estimates(batch, batch.x)
     for ku in (first, second, apply(batch, batch.x)):
         np.testing.assert_array_equal(ku[8], 0)
 
@@ -136,7 +136,7 @@ def test_quotients_of_a_markov_chain_are_dense():
 @pytest.mark.parametrize("value", [0.0, 1.3])
 def test_successor_and_predecessor_give_an_unbiased_residual_where_one_squared_is_too_large(value):
     def squares(b, u):
-        first, second, weights = ex.Slowness().twice(on_states, b, u)
+        first, second, weights = ex.Slowness().independent_estimates(on_states, b, u)
         product = weights[:, None] * (first - value * u) * (second - value * u)
         single = b.weights[:, None] * (ex.Slowness().apply(on_states, b, u) - value * u) ** 2
         return jnp.stack([product.sum(0) / weights.sum(), single.mean(0)])
@@ -151,7 +151,7 @@ def test_successor_and_predecessor_give_an_unbiased_residual_where_one_squared_i
 
 def test_successor_and_predecessor_each_estimate_the_dense_operator_at_every_state():
     def by_state(b, u):
-        first, second, weights = ex.Slowness().twice(on_states, b, u)
+        first, second, weights = ex.Slowness().independent_estimates(on_states, b, u)
         here = jax.nn.one_hot(b.x[:, 0].astype(int), STATES) * weights[:, None]
         return jnp.stack([here.T @ first, here.T @ second]) / weights.sum()
 
@@ -164,7 +164,7 @@ def test_the_ends_of_a_chain_have_one_neighbour_and_no_second_estimate():
     series = jnp.asarray([[0.0], [1.0], [3.0], [7.0]])
     index = jnp.arange(4)
     batch = ex.Pairs(series, index[:-1], index[1:], jnp.ones(3))
-    first, second, weights = twice(batch, series)
+    first, second, weights = independent_estimates(batch, series)
     np.testing.assert_array_equal(weights > 0, [False, True, True, False])
     np.testing.assert_allclose(first[1:3, 0], [2 * (1 - 3), 2 * (3 - 7)], rtol=1e-6)
     np.testing.assert_allclose(second[1:3, 0], [2 * (1 - 0), 2 * (3 - 1)], rtol=1e-6)
@@ -175,7 +175,7 @@ def test_several_successors_count_by_the_weight_of_their_pairs():
     x = jnp.asarray([[1.0], [2.0], [4.0], [8.0]])
     pair_weights = jnp.asarray([0.5, 1.0, 3.0])
     batch = ex.Pairs(x, jnp.asarray([0, 1, 1]), jnp.asarray([1, 2, 3]), pair_weights)
-    first, second, weights = twice(batch, x)
+    first, second, weights = independent_estimates(batch, x)
     np.testing.assert_allclose(first[1, 0], 2 * (2 - (1.0 * 4 + 3.0 * 8) / 4), rtol=1e-6)
     np.testing.assert_allclose(second[1, 0], 2 * (2 - 1), rtol=1e-6)
     np.testing.assert_allclose(weights, [0, (0.5 + 1 + 3) / 2 * 4 / 3, 0, 0], rtol=1e-6)

@@ -104,7 +104,7 @@ def moments(network):
 
 
 def one_step(solver):
-    """How a step of gradient descent at rate one changes the parameters."""
+    """How a step of gradient descent at ema_rate one changes the parameters."""
     state = solver.begin(rows(), MODES)
     return state.network.table - solver.update(operator(), state, ALL)[0].network.table
 
@@ -116,7 +116,7 @@ def test_the_trace_descends_the_gradient_of_the_trace():
 
     expected = eqx.filter_grad(trace)(rows()).table / 2
     np.testing.assert_allclose(
-        one_step(Trace(optax.sgd(1.0), gauge=0.0, rescale=False)), expected, rtol=1e-3, atol=1e-5
+        one_step(Trace(optax.sgd(1.0), orthonormal_pull=0.0, rescale=False)), expected, rtol=1e-3, atol=1e-5
     )
 
 
@@ -134,11 +134,11 @@ def test_the_augmented_lagrangian_descends_what_it_says_it_does():
     np.testing.assert_allclose(one_step(solver), expected, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("other", [Trace(optax.sgd(0.1), rate=0.5), Sequential(optax.sgd(0.1), 10, rate=0.5)])
+@pytest.mark.parametrize("other", [Trace(optax.sgd(0.1), ema_rate=0.5), Sequential(optax.sgd(0.1), 10, ema_rate=0.5)])
 def test_a_single_function_learns_as_with_spin(other):
-    network = ex.Separate(2, 1, width=8, depth=1, key=jax.random.key(0))
+    network = ex.EnsembleMLP(2, 1, width=8, depth=1, key=jax.random.key(0))
     energy = -ex.Laplacian("exact") + ex.Potential(lambda x: jnp.sum(x**2))
-    solvers = ex.SpIN(optax.sgd(0.1), rate=0.5), other
+    solvers = ex.SpIN(optax.sgd(0.1), ema_rate=0.5), other
     states = [solver.begin(network, 1) for solver in solvers]
     for seed in range(3):
         batch = ex.Uniform(ex.Box(-1, 1, dims=2)).sample(jax.random.key(seed), 32)
@@ -198,16 +198,16 @@ TURN = optax.exponential_decay(1e-2, STEPS // 2, 1e-2)
 @pytest.mark.parametrize(
     ("solver", "finish"),
     [
-        (Trace(optax.adam(RATE), rate=ex.following(RATE)), "rotate"),
-        (Sequential(optax.adam(TURN), STEPS // 2, rate=ex.following(TURN)), "triangular"),
-        (AugmentedLagrangian(optax.adam(RATE), rate=ex.following(RATE), dual_rate=RATE), "triangular"),
+        (Trace(optax.adam(RATE), ema_rate=ex.ema_schedule(RATE)), "eigh"),
+        (Sequential(optax.adam(TURN), STEPS // 2, ema_rate=ex.ema_schedule(TURN)), "cholesky"),
+        (AugmentedLagrangian(optax.adam(RATE), ema_rate=ex.ema_schedule(RATE), dual_rate=RATE), "cholesky"),
     ],
     ids=["trace", "sequential", "lagrangian"],
 )
 def test_a_string_fixed_at_both_ends_from_samples(solver, finish):
     box = ex.Box(0, 1, dims=1)
-    inside = ex.Separate(1, 2, width=16, depth=2, key=jax.random.key(0))
-    network = ex.Bounded(ex.BoxFactor(box.low, box.high), ex.OnInputs(ex.ScaledInputs((0.5,), (0.25,)), inside))
+    inside = ex.EnsembleMLP(1, 2, width=16, depth=2, key=jax.random.key(0))
+    network = ex.Multiply(ex.BoxFactor(box.low, box.high), ex.Compose(ex.ScaledInputs((0.5,), (0.25,)), inside))
     solver = dataclasses.replace(solver, batch=64, samples=2**15, finish=finish)
     # A tol, for training not to end where the residuals of functions that wait for their turn do not fall.
     settings = {"network": network, "solver": solver, "max_steps": STEPS, "tol": 1e-9, "progress": False}
@@ -232,9 +232,9 @@ def test_functions_that_share_parameters_cannot_learn_one_after_the_other():
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: Trace(optax.sgd(0.1), rate=0.0), "rate"),
+        (lambda: Trace(optax.sgd(0.1), ema_rate=0.0), "ema_rate"),
         (lambda: Sequential(optax.sgd(0.1), 0), "steps_per_mode"),
-        (lambda: AugmentedLagrangian(optax.sgd(0.1), rate=1.5), "rate"),
+        (lambda: AugmentedLagrangian(optax.sgd(0.1), ema_rate=1.5), "ema_rate"),
         (lambda: AugmentedLagrangian(optax.sgd(0.1), barrier=0.0), "barrier"),
     ],
 )

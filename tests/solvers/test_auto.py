@@ -20,12 +20,12 @@ LINE, EDGES = ex.Box(-1, 1), np.stack([np.arange(39), np.arange(1, 40)], 1)
         (-ex.LaplaceBeltrami(ex.sphere().embedding), ex.sphere(), "smallest", "RayleighRitz"),
         (KERNEL, ex.Arrays(ROWS), "largest", "RayleighRitz"),
         (KERNEL, ex.Gaussian(0.0, 1.0, dims=2), "largest", "RayleighRitz"),
-        (ex.Slowness(), ex.Clips(ROWS), "smallest", "RayleighRitz"),
-        (ex.GraphLaplacian(), ex.Transitions(EDGES, features=ROWS), "smallest", "RayleighRitz"),
+        (ex.Slowness(), ex.TimeSeries(ROWS), "smallest", "RayleighRitz"),
+        (ex.GraphLaplacian(), ex.Graph(EDGES, features=ROWS), "smallest", "RayleighRitz"),
         (WELL, ex.Adaptive(LINE), "smallest", "SpIN"),
         (KERNEL, ex.Arrays(IMAGES), "largest", "SpIN"),
-        (ex.Slowness(), ex.Clips(IMAGES), "smallest", "SpIN"),
-        (ex.Slowness(), ex.Clips(ROWS), "largest", "SpIN"),
+        (ex.Slowness(), ex.TimeSeries(IMAGES), "smallest", "SpIN"),
+        (ex.Slowness(), ex.TimeSeries(ROWS), "largest", "SpIN"),
         (ex.Potential(lambda x: x[0]), LINE, "smallest", "SpIN"),
     ],
 )
@@ -35,7 +35,7 @@ def test_the_first_that_can_is_taken(operator, source, which, name):
 
 
 def test_a_network_is_trained_and_refused_if_it_does_not_fit():
-    network = ex.Bounded(ex.Walls(LINE), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
     solver, problem = prepared(ex.Problem.checked(WELL, LINE, 2, network=network), ex.AutoSolver())
     assert solver.name == "SpIN"
     assert problem.network is not None

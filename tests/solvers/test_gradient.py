@@ -14,7 +14,7 @@ from eigenax.assemble import prepared
 from eigenax.core.rayleigh import quotient, residual_norms, second_moment
 from eigenax.driver.iterate import iterate
 from eigenax.solvers.gradient import LEAST_PATIENCE
-from eigenax.solvers.schedules import following
+from eigenax.solvers.schedules import ema_schedule
 
 BOX = ex.Box(-1, 1, dims=1)
 SLOPE = ex.Potential(lambda x: x[0])
@@ -104,8 +104,8 @@ def test_the_step_that_went_wrong_is_named_and_the_state_before_its_chunk_kept()
     [
         (ex.SpIN(batch=4), True),
         (ex.SpIN(batch=5), False),
-        (ex.SpIN(batch=4, rate=0.01), False),
-        (ex.SpIN(batch=4, rate=following(lambda step: 0.5**step)), True),
+        (ex.SpIN(batch=4, ema_rate=0.01), False),
+        (ex.SpIN(batch=4, ema_rate=ema_schedule(lambda step: 0.5**step)), True),
         (ex.NaturalGradient(batch=4), True),
         (Stay(batch=4), False),
     ],
@@ -113,7 +113,7 @@ def test_the_step_that_went_wrong_is_named_and_the_state_before_its_chunk_kept()
 def test_batches_of_fewer_points_than_functions_need_averages_from_the_start(solver, refused):
     problem = ex.Problem.checked(SLOPE, BOX, 5, network=network(5), max_steps=10)
     if refused:
-        with pytest.raises(ValueError, match=r"batch must have at least n = 5 points.* got 4.*rate=0.01"):
+        with pytest.raises(ValueError, match=r"batch must have at least n = 5 points.* got 4.*ema_rate=0.01"):
             prepared(problem, solver)
     else:
         prepared(problem, solver)
@@ -142,22 +142,22 @@ def test_what_cannot_be_trained_is_refused_with_what_can(operator, what):
     [
         {"optimizer": optax.adam(1e-1)},
         {"optimizer": optax.adam(1e-3, b2=0.99)},
-        {"optimizer": optax.adam(1e-3), "rate": lambda step: 0.5},
+        {"optimizer": optax.adam(1e-3), "ema_rate": lambda step: 0.5},
     ],
     ids=["learning rate", "memory", "averaging rate"],
 )
 def test_another_optimiser_is_another_run(tmp_path, changed):
     box = ex.Box(-6, 6)
-    network = ex.Bounded(ex.Walls(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
 
     def run(**settings):
-        solver = ex.SpIN(**settings, batch=16, samples=256, finish="rotate")
+        solver = ex.SpIN(**settings, batch=16, samples=256, finish="eigh")
         options = {"solver": solver, "network": network, "max_steps": 2, "checkpoint_dir": tmp_path, "progress": False}
         return ex.solve(-ex.Laplacian(), box, 2, **options)
 
     run(optimizer=optax.adam(1e-3))
     run(optimizer=optax.adam(1e-3))
-    with pytest.raises(ex.RunError, match=r"holds another run \((optimizer|rate) was"):
+    with pytest.raises(ex.RunError, match=r"holds another run \((optimizer|ema_rate) was"):
         run(**changed)
 
 
@@ -170,8 +170,8 @@ def test_training_that_tells_no_residuals_takes_all_its_steps():
             return state, StillInfo(jnp.zeros(2), jnp.asarray(True))
 
     box = ex.Box(-6, 6)
-    network = ex.Bounded(ex.Walls(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
-    solver = Still(batch=16, samples=256, finish="rotate")
+    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    solver = Still(batch=16, samples=256, finish="eigh")
     modes = ex.solve(-ex.Laplacian(), box, 2, solver=solver, network=network, max_steps=400, progress=False)
     assert modes.steps == 400
     assert modes.stop_reason is ex.StopReason.MAX_STEPS

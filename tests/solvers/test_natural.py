@@ -34,10 +34,12 @@ def test_least_squares_of_either_gram_matrix_are_those_of_the_stacked_problem(sh
     np.testing.assert_allclose(_least_squares(jnp.asarray(a), jnp.asarray(b), damping), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("network", [ex.Separate(1, 3, width=8, depth=1, key=ex.network_key(0)), Hermite(jnp.eye(3))])
+@pytest.mark.parametrize(
+    "network", [ex.EnsembleMLP(1, 3, width=8, depth=1, key=ex.network_key(0)), Hermite(jnp.eye(3))]
+)
 def test_parameters_come_apart_and_back_together(network):
     parameters = _Parameters(network)
-    assert len(parameters.flat) == (3 if isinstance(network, ex.Separate) else 1)
+    assert len(parameters.flat) == (3 if isinstance(network, ex.EnsembleMLP) else 1)
     x = jnp.array([0.3])
     np.testing.assert_array_equal(parameters.network(parameters.flat)(x), network(x))
     rows = parameters.jacobian(x[None], 3)
@@ -48,7 +50,7 @@ def test_parameters_come_apart_and_back_together(network):
 @pytest.mark.parametrize("matrix", [np.eye(3), [[2.0, 0, 0], [1, 1, 0], [-1, 3, 0.5]]])
 def test_eigenfunctions_stay_on_every_batch(matrix, float64):
     """Also mixed with those before them: the batch's own Λ takes that off exactly."""
-    solver = ex.NaturalGradient(gauge=0.0)
+    solver = ex.NaturalGradient(orthonormal_pull=0.0)
     state = solver.begin(Hermite(jnp.asarray(matrix)), 3)
     after, info = jax.jit(lambda state, batch: solver.update(WELL, state, batch))(
         state, ex.Uniform(BOX).sample(jax.random.key(0), 64)
@@ -60,9 +62,9 @@ def test_eigenfunctions_stay_on_every_batch(matrix, float64):
 
 def test_it_trains_a_separate_network_without_any_finish():
     inputs = ex.ScaledInputs((0.0,), (2.0,))
-    inner = ex.OnInputs(inputs, ex.Separate(1, 3, key=ex.network_key(0)))
-    network = ex.Bounded(ex.BoxFactor(BOX.low, BOX.high), inner)
-    solver = ex.NaturalGradient(finish="rotate")
+    inner = ex.Compose(inputs, ex.EnsembleMLP(1, 3, key=ex.network_key(0)))
+    network = ex.Multiply(ex.BoxFactor(BOX.low, BOX.high), inner)
+    solver = ex.NaturalGradient(finish="eigh")
     modes = ex.solve(WELL, BOX, n=3, network=network, solver=solver, max_steps=200, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=2e-3)
 
@@ -75,7 +77,7 @@ def test_it_finds_the_largest_eigenvalues_of_a_kernel():
         ex.Arrays(points),
         n=3,
         which="largest",
-        network=ex.Separate(1, 3, key=ex.network_key(0)),
+        network=ex.EnsembleMLP(1, 3, key=ex.network_key(0)),
         solver=ex.NaturalGradient(),
         max_steps=200,
         progress=False,
@@ -89,10 +91,10 @@ def test_it_finds_the_slowest_feature_of_a_series():
     t = np.arange(4000)
     slow, fast = np.sin(t / 40), np.sin(t / 2)
     series = np.stack([slow + fast, fast], 1)
-    network = ex.WithConstant(ex.Separate(2, 1, key=ex.network_key(0)))
+    network = ex.WithConstant(ex.EnsembleMLP(2, 1, key=ex.network_key(0)))
     modes = ex.solve(
         ex.Slowness(),
-        ex.Clips(series),
+        ex.TimeSeries(series),
         n=2,
         network=network,
         solver=ex.NaturalGradient(samples=4096),

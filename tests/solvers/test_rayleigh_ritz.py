@@ -12,8 +12,8 @@ import eigenax as ex
 
 WELL = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
 ROWS = np.random.default_rng(0).normal(size=(400, 2)).cumsum(0)
-RING = ex.Transitions([(k, (k + 1) % 30) for k in range(30)], features=np.arange(30.0)[:, None])
-STEPS = ex.Steps(np.arange(300.0)[:, None] % 30, np.arange(1, 301.0)[:, None] % 30)
+RING = ex.Graph([(k, (k + 1) % 30) for k in range(30)], features=np.arange(30.0)[:, None])
+STEPS = ex.Transitions(np.arange(300.0)[:, None] % 30, np.arange(1, 301.0)[:, None] % 30)
 
 
 class TurningKernel(ex.Operator):
@@ -41,7 +41,7 @@ def sizes_of_bases(operator, source, n=2, **settings):
     ("operator", "source"),
     [
         (WELL, ex.Box(-6, 6)),
-        (ex.Slowness(), ex.Clips(ROWS)),
+        (ex.Slowness(), ex.TimeSeries(ROWS)),
         (ex.GraphLaplacian(), RING),
         (ex.GraphLaplacian(), STEPS),
     ],
@@ -55,7 +55,7 @@ def test_bases_have_as_many_functions_as_asked(operator, source):
 
 @pytest.mark.parametrize(
     ("operator", "source"),
-    [(ex.Slowness(), ex.Clips(ROWS[:100])), (ex.GraphLaplacian(), ex.Steps(ROWS[:-1], ROWS[1:]))],
+    [(ex.Slowness(), ex.TimeSeries(ROWS[:100])), (ex.GraphLaplacian(), ex.Transitions(ROWS[:-1], ROWS[1:]))],
     ids=["series", "steps"],
 )
 def test_more_functions_than_the_data_would_be_given_are_tried_if_asked_for(operator, source):
@@ -63,7 +63,7 @@ def test_more_functions_than_the_data_would_be_given_are_tried_if_asked_for(oper
 
 
 def test_a_series_is_tried_with_twice_as_many_until_these_do_no_better():
-    assert set(sizes_of_bases(ex.Slowness(), ex.Clips(ROWS), n_basis=8, max_basis=32)) == {8, 16}
+    assert set(sizes_of_bases(ex.Slowness(), ex.TimeSeries(ROWS), n_basis=8, max_basis=32)) == {8, 16}
 
 
 def test_too_few_cells_are_named():
@@ -95,7 +95,7 @@ def test_wrong_settings_are_named(settings, error, message):
 @pytest.mark.parametrize(
     ("operator", "source", "settings", "message"),
     [
-        (ex.Slowness(), ex.Clips(ROWS), {"samples": 99}, "no use for samples on such a problem; leave it out"),
+        (ex.Slowness(), ex.TimeSeries(ROWS), {"samples": 99}, "no use for samples on such a problem; leave it out"),
         (ex.GraphLaplacian(), RING, {"basis": ex.SoftmaxCells(8), "n_basis": 9}, "no use for n_basis"),
         (WELL, ex.Box(-6, 6), {"max_basis": 2}, "max_basis must be at least n = 3"),
         (WELL, ex.Box(-6, 6), {"basis": ex.SoftmaxCells()}, "RayleighRitz takes GraphLaplacian"),
@@ -139,7 +139,7 @@ def test_a_run_that_has_ended_is_read_back_to_the_same_bits(tmp_path):
     ("operator", "source", "settings"),
     [
         (WELL, ex.Box(-6, 6), {"n_basis": 32, "samples": 2**12}),
-        (ex.Slowness(), ex.Clips(ROWS), {}),
+        (ex.Slowness(), ex.TimeSeries(ROWS), {}),
         (ex.GraphLaplacian(), RING, {"n_basis": 8, "max_basis": 40}),
         (ex.GraphLaplacian(), STEPS, {"n_basis": 8, "max_basis": 40}),
         (ex.GraphLaplacian(), RING, {"basis": ex.SoftmaxCells(12)}),

@@ -74,8 +74,8 @@ def test_it_remembers_nothing_from_one_batch_to_the_next():
 def test_training_follows_it_and_says_how_many_points_count():
     """A well that fills a hundredth of its box, without what walkers would tell, or a finish that mends."""
     well, shares = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2)), []
-    network = ex.Bounded(ex.Walls(BOX), ex.Separate(2, 3, key=ex.network_key(0)))
-    solver = ex.NaturalGradient(finish="rotate", samples=2**15)
+    network = ex.Multiply(ex.DirichletFactor(BOX), ex.EnsembleMLP(2, 3, key=ex.network_key(0)))
+    solver = ex.NaturalGradient(finish="eigh", samples=2**15)
 
     def look(snapshot):
         shares.append(snapshot.metrics.get("effective_samples"))
@@ -87,7 +87,7 @@ def test_training_follows_it_and_says_how_many_points_count():
     assert 0.3 < shares[-1] < 0.9
 
 
-@pytest.mark.parametrize("source", [ex.Clips(jnp.zeros((20, 2))), ADAPTIVE, "box"])
+@pytest.mark.parametrize("source", [ex.TimeSeries(jnp.zeros((20, 2))), ADAPTIVE, "box"])
 def test_it_needs_a_source_of_points(source, as_user):
     with pytest.raises(ValueError, match="Adaptive needs a source of single points, such as Box or Mixture; got"):
         ex.Adaptive(source)

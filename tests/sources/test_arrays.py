@@ -47,7 +47,7 @@ def test_the_same_key_gives_the_same_batch_and_another_key_another():
 
 def test_the_parts_of_a_spread_are_independent_draws_for_want_of_better():
     source = ex.Arrays(NUMBERED)
-    part = jax.jit(lambda key, index: source.spread(key, 50, index))
+    part = jax.jit(lambda key, index: source.sample_qmc(key, 50, index))
     first, again, other = (part(jax.random.key(0), jnp.asarray(index)) for index in (0, 0, 1))
     np.testing.assert_array_equal(first.x, again.x)
     assert (first.x != other.x).any()
@@ -104,9 +104,9 @@ def test_rows_keep_the_digits_they_were_given_with():
     "source",
     [
         lambda rows: ex.Arrays(rows),
-        lambda rows: ex.Clips(rows),
-        lambda rows: ex.Steps(rows[:-1], rows[1:]),
-        lambda rows: ex.Transitions([(k, k + 1) for k in range(len(rows) - 1)], rows),
+        lambda rows: ex.TimeSeries(rows),
+        lambda rows: ex.Transitions(rows[:-1], rows[1:]),
+        lambda rows: ex.Graph([(k, k + 1) for k in range(len(rows) - 1)], rows),
     ],
     ids=["arrays", "clips", "steps", "transitions"],
 )
@@ -131,8 +131,8 @@ def test_data_outlive_a_pickle():
 @pytest.mark.parametrize(
     "given",
     [
-        lambda rows: ex.Clips([rows, rows]),
-        lambda rows: ex.Steps(rows[:-1], rows[1:]),
+        lambda rows: ex.TimeSeries([rows, rows]),
+        lambda rows: ex.Transitions(rows[:-1], rows[1:]),
         lambda rows: ex.solve(ex.Slowness(), rows, 2),
     ],
     ids=["clips", "steps", "solve"],

@@ -1,4 +1,4 @@
-"""Gaussian and Scales: normalised, and the densities that uniform numbers are placed with."""
+"""Gaussian and LogUniformRadius: normalised, and the densities that uniform numbers are placed with."""
 
 from functools import cache
 
@@ -20,8 +20,8 @@ COVARIANCE = np.array([[2.0, -0.6, 0.3], [-0.6, 0.5, 0.1], [0.3, 0.1, 1.5]])
 
 def place(density, size=SIZE, seed=0):
     """Points that random numbers stand for."""
-    uniform = np.random.default_rng(seed).uniform(2.0**-24, 1 - 2.0**-24, (size, density.numbers))
-    return np.asarray(jax.jit(lambda u: density.place(u))(jnp.asarray(uniform, float)), np.float64)
+    uniform = np.random.default_rng(seed).uniform(2.0**-24, 1 - 2.0**-24, (size, density.n_uniforms))
+    return np.asarray(jax.jit(lambda u: density.icdf(u))(jnp.asarray(uniform, float)), np.float64)
 
 
 def at(density, x):
@@ -30,15 +30,15 @@ def at(density, x):
 
 @cache
 def offsets(dims):
-    """Points of Scales, measured from the centre."""
-    return place(ex.Scales(INNER, OUTER, CENTRES[dims]), seed=dims) - CENTRES[dims]
+    """Points of LogUniformRadius, measured from the centre."""
+    return place(ex.LogUniformRadius(INNER, OUTER, CENTRES[dims]), seed=dims) - CENTRES[dims]
 
 
 def shells(dims, r):
     """The density of the radius: that at r along some direction, times the surface of the sphere."""
     direction = np.random.default_rng(dims).normal(size=dims)
     x = np.asarray(CENTRES[dims]) + r[:, None] * direction / np.linalg.norm(direction)
-    return SURFACE[dims] * r ** (dims - 1) * at(ex.Scales(INNER, OUTER, CENTRES[dims]), x)
+    return SURFACE[dims] * r ** (dims - 1) * at(ex.LogUniformRadius(INNER, OUTER, CENTRES[dims]), x)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def shells(dims, r):
 )
 def test_a_gaussian_has_its_moments_and_its_density(gaussian, covariance):
     assert gaussian.shape == (3,)
-    assert gaussian.numbers == 3
+    assert gaussian.n_uniforms == 3
     x = place(gaussian)
     spread = np.sqrt(np.diag(covariance))
     error = 4.5 / np.sqrt(SIZE)
@@ -128,7 +128,7 @@ def test_scales_prefer_no_direction(dims):
 @pytest.mark.parametrize("dims", CENTRES)
 def test_one_over_the_density_of_scales_undoes_the_placing(dims):
     offset = offsets(dims)
-    density = at(ex.Scales(INNER, OUTER, CENTRES[dims]), (offset + CENTRES[dims]).astype(np.float32))
+    density = at(ex.LogUniformRadius(INNER, OUTER, CENTRES[dims]), (offset + CENTRES[dims]).astype(np.float32))
     estimate = np.exp(-((offset - 0.2) ** 2).sum(1)) / density
     error = estimate.std() / np.sqrt(SIZE)
     assert error < 0.05 * np.pi ** (dims / 2)
@@ -143,8 +143,8 @@ def test_the_first_points_of_scales_keep_off_the_centre(x64, centre):
     with jax.enable_x64(x64):
         uniform = np.full((98, 2), np.linspace(0.01, 0.99, 98)[:, None])
         uniform[:, 0] = np.repeat(first, 49)
-        density = ex.Scales(0.01, 20.0, centre, dims=2)
-        x = density.place(jnp.asarray(uniform, float))
+        density = ex.LogUniformRadius(0.01, 20.0, centre, dims=2)
+        x = density.icdf(jnp.asarray(uniform, float))
         assert (x != centre).any(1).all()
         assert np.isfinite(density.density(x)).all()
 
@@ -157,17 +157,17 @@ def test_the_last_points_of_scales_have_a_density(x64, centre):
         uniform = np.full((2000, 2), np.linspace(0.01, 0.99, 2000)[:, None])
         uniform[:, 0] = 1 - np.resize([2.0**-bits, 2.0 ** (1 - bits)], 2000)
         for inner, outer in ((0.01, 20.0), (0.5, 3.3), (1.0, 2.0)):
-            density = ex.Scales(inner, outer, centre, dims=2)
-            assert (density.density(density.place(jnp.asarray(uniform, float))) > 0).all()
+            density = ex.LogUniformRadius(inner, outer, centre, dims=2)
+            assert (density.density(density.icdf(jnp.asarray(uniform, float))) > 0).all()
 
 
 @pytest.mark.parametrize(("inner", "outer"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 1.0), (2.0, 1.0), (float("nan"), 1.0)])
 def test_scales_must_be_in_order(inner, outer):
     with pytest.raises(ValueError, match=f"0 < inner < outer; got {inner} and {outer}"):
-        ex.Scales(inner, outer)
+        ex.LogUniformRadius(inner, outer)
 
 
 def test_centres_must_have_the_dimensions_asked_for():
-    assert ex.Scales(0.1, 1.0, 2.0, dims=3).centre == (2.0, 2.0, 2.0)
+    assert ex.LogUniformRadius(0.1, 1.0, 2.0, dims=3).centre == (2.0, 2.0, 2.0)
     with pytest.raises(ValueError, match="centre has 2 values, but dims is 3"):
-        ex.Scales(0.1, 1.0, [0.0, 1.0], dims=3)
+        ex.LogUniformRadius(0.1, 1.0, [0.0, 1.0], dims=3)

@@ -153,7 +153,7 @@ def test_components_must_have_the_dimensions_of_the_box():
 
 
 # Everything that can be part of a mixture at once, off centre, with a correlated Gaussian.
-CASES = [(1, "spread"), (2, "spread"), (3, "spread"), (4, "spread"), (2, "sample")]
+CASES = [(1, "sample_qmc"), (2, "sample_qmc"), (3, "sample_qmc"), (4, "sample_qmc"), (2, "sample")]
 
 
 def centre(dims):
@@ -166,7 +166,7 @@ def covariance(dims):
 
 def of_all_kinds(dims):
     box, at = ex.Box(-2.0, 3.0, dims=dims), centre(dims).tolist()
-    parts = [box, ex.Gaussian(at, covariance(dims)), ex.Scales(0.05, 6.0, at), ex.Radial(0.8, at)]
+    parts = [box, ex.Gaussian(at, covariance(dims)), ex.LogUniformRadius(0.05, 6.0, at), ex.Radial(0.8, at)]
     return ex.Mixture(box, parts, [0.2, 0.4, 0.2, 0.2])
 
 
@@ -215,11 +215,11 @@ def test_even_points_scatter_less_than_independent_ones():
         x, weights = batches_of_all_kinds(2, method)
         return (weights * np.exp(-(radius(x - 1) ** 2))).mean(1).std()
 
-    assert scatter("spread") < scatter("sample") / 4
+    assert scatter("sample_qmc") < scatter("sample") / 4
 
 
 def test_the_same_key_spreads_the_same_points_and_another_key_others():
-    x, weights = batches_of_all_kinds(2, "spread")
+    x, weights = batches_of_all_kinds(2, "sample_qmc")
     np.testing.assert_array_equal(x[0], x[-1])
     np.testing.assert_array_equal(weights[0], weights[-1])
     assert (x[0] != x[1]).any(-1).mean() > 0.9
@@ -228,7 +228,7 @@ def test_the_same_key_spreads_the_same_points_and_another_key_others():
 def test_the_parts_of_a_spread_fill_every_component_evenly_together():
     parts = [ex.Box(0.0, 0.25), ex.Box(0.25, 1.0)]
     source = ex.Mixture(ex.Box(0.0, 1.0), parts, shares=[3, 1])
-    part = jax.jit(lambda key, index: source.spread(key, 40, index))
+    part = jax.jit(lambda key, index: source.sample_qmc(key, 40, index))
     batches = [part(jax.random.key(0), jnp.asarray(index)) for index in range(10)]
     x, weights = (np.concatenate([np.asarray(b[i]) for b in batches]).squeeze() for i in (0, 1))
     np.testing.assert_allclose(np.bincount(np.digitize(x, [0.25])), [300, 100])
@@ -241,7 +241,7 @@ def test_the_parts_of_a_spread_fill_every_component_evenly_together():
 def test_a_share_too_small_for_a_single_point_costs_nothing():
     box = ex.Box(0.0, 1.0)
     source = ex.Mixture(box, [box, ex.Radial(0.1, 0.5)], [0.999, 0.001])
-    batch = jax.jit(lambda key: source.spread(key, 20))(jax.random.key(0))
+    batch = jax.jit(lambda key: source.sample_qmc(key, 20))(jax.random.key(0))
     np.testing.assert_allclose(batch.weights, np.ones(20), rtol=1e-6)
 
 

@@ -24,7 +24,7 @@ def along_a_ray(dims, r):
 
 
 def draw(radial, seed):
-    place = jax.jit(lambda key: radial.place(independent(key, SIZE, radial.numbers)))
+    place = jax.jit(lambda key: radial.icdf(independent(key, SIZE, radial.n_uniforms)))
     return place(jax.random.key(seed))
 
 

@@ -48,9 +48,9 @@ def test_the_same_key_gives_the_same_batch_and_another_key_another():
 
 def test_the_parts_of_a_spread_fill_the_box_evenly_together():
     box = ex.Box([-1.0, 0.0, 5.0], [1.0, 10.0, 5.5])
-    part = jax.jit(lambda key, index: ex.Uniform(box).spread(key, 512, index))
+    part = jax.jit(lambda key, index: ex.Uniform(box).sample_qmc(key, 512, index))
     parts = [part(jax.random.key(0), jnp.asarray(index)) for index in range(8)]
-    together = ex.Uniform(box).spread(jax.random.key(0), 4096)
+    together = ex.Uniform(box).sample_qmc(jax.random.key(0), 4096)
     np.testing.assert_allclose(np.concatenate([p.x for p in parts]), together.x, rtol=1e-6)
     np.testing.assert_array_equal(together.weights, np.ones(4096))
     np.testing.assert_array_equal(box.contains(together.x), np.ones(4096))
@@ -62,7 +62,7 @@ def test_the_parts_of_a_spread_fill_the_box_evenly_together():
 
 def test_another_key_shifts_a_spread():
     box = ex.Box(0.0, 1.0, dims=2)
-    first, again, other = (np.asarray(ex.Uniform(box).spread(jax.random.key(seed), 20).x) for seed in (0, 0, 1))
+    first, again, other = (np.asarray(ex.Uniform(box).sample_qmc(jax.random.key(seed), 20).x) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     shift = (other - first) % 1
     np.testing.assert_allclose(shift, np.broadcast_to(shift[0], (20, 2)), atol=1e-5)
@@ -83,7 +83,7 @@ def test_weights_are_area_over_its_mean():
     np.testing.assert_allclose(weights, 1 + 0.35 * np.cos(q[:, 0]), rtol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["sample", "spread"])
+@pytest.mark.parametrize("method", ["sample", "sample_qmc"])
 def test_weighted_points_are_uniform_on_the_sphere(method):
     q, weights = jax.jit(lambda key: getattr(ON_SPHERE, method)(key, SIZE))(jax.random.key(0))
     x = np.asarray(jax.vmap(SPHERE.embedding)(q), np.float64) / 1.5
@@ -107,7 +107,7 @@ def test_double_precision_is_kept(float64):
     np.testing.assert_allclose(weights, np.sin(q[:, 0]) * np.pi / 2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["sample", "spread"])
+@pytest.mark.parametrize("method", ["sample", "sample_qmc"])
 def test_points_of_a_density_have_weight_one_and_its_moments(method):
     gaussian = ex.Gaussian([1.0, -2.0], [0.5, 3.0])
     points = jax.jit(lambda key: getattr(ex.Distribution(gaussian), method)(key, SIZE))(jax.random.key(0))
@@ -120,8 +120,8 @@ def test_points_of_a_density_have_weight_one_and_its_moments(method):
 
 def test_the_parts_of_a_spread_of_a_density_fill_it_evenly_together():
     source = ex.Distribution(ex.Gaussian(0.0, 1.0))
-    parts = [np.asarray(source.spread(jax.random.key(0), 256, index).x) for index in range(8)]
-    np.testing.assert_allclose(np.concatenate(parts), source.spread(jax.random.key(0), 2048).x, atol=1e-4)
+    parts = [np.asarray(source.sample_qmc(jax.random.key(0), 256, index).x) for index in range(8)]
+    np.testing.assert_allclose(np.concatenate(parts), source.sample_qmc(jax.random.key(0), 2048).x, atol=1e-4)
     # Chance would be wrong by about 1 / √2048.
     assert np.concatenate(parts).mean() == pytest.approx(0, abs=0.1 / np.sqrt(2048))
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from eigenax.experiments import EVERY, EXPERIMENTS, find_experiment
+from eigenax.lab.experiments import EVERY, EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
-    from eigenax.experiments.base import Experiment
+    from eigenax.lab.experiment import Experiment
 
 OVERVIEW = """\
 eigenax: ordered eigenfunctions of linear operators, learned from samples.
@@ -72,7 +72,7 @@ def _ending_on_interrupt(folder: Path | None = None) -> Iterator[None]:
     loop has its own answer.
     """
 
-    from eigenax.experiments.folder import SETTINGS
+    from eigenax.lab.experiments.folder import SETTINGS
 
     def end(signum, frame):
         restore_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
@@ -118,7 +118,7 @@ def _slow(words: list[str]) -> int:
 def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
     """Read settings, make a folder for them, and run."""
     from eigenax.errors import InputError, RunError
-    from eigenax.experiments.folder import claim, default_folder, release
+    from eigenax.lab.experiments.folder import claim, default_folder, release
 
     try:
         options = _parse_settings(find_experiment(name, among), words)
@@ -137,7 +137,7 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
 
 
 def _resume(words: list[str]) -> int:
-    from eigenax.experiments.folder import REPORT, RESULT, read_experiment, read_result
+    from eigenax.lab.experiments.folder import REPORT, RESULT, read_experiment, read_result
 
     options = _parse_folder(words, "resume", "Go on with an interrupted run, to the same result as without the break.")
     experiment = read_experiment(options.folder)
@@ -150,8 +150,8 @@ def _resume(words: list[str]) -> int:
 
 
 def _report(words: list[str]) -> int:
-    from eigenax.experiments.folder import read_experiment, read_result
-    from eigenax.report.page import write_page
+    from eigenax.lab.experiments.folder import read_experiment, read_result
+    from eigenax.lab.report.page import write_page
 
     folder = _parse_folder(words, "report", "Draw the page of a finished run again.").folder
     print(write_page(folder, read_experiment(folder), read_result(folder)))
@@ -163,7 +163,7 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
 
     try:
         with _ending_on_interrupt(folder):
-            from eigenax.experiments.runner import execute
+            from eigenax.lab.experiments.runner import execute
 
             result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
@@ -179,7 +179,7 @@ def _go_on(folder: Path) -> str:
 
 def _show(folder: Path, result: dict[str, Any]) -> int:
     from eigenax.cli.table import print_table
-    from eigenax.experiments.folder import REPORT
+    from eigenax.lab.experiments.folder import REPORT
 
     print_table(result)
     print(f"report: {folder / REPORT}")

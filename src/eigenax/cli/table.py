@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from eigenax.report.digits import decimals, rounded
+from eigenax.lab.report.digits import decimals, rounded
 
 
 def print_table(result: dict[str, Any]) -> None:

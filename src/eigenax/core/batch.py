@@ -27,17 +27,17 @@ class Pairs(NamedTuple):
     first: Int[Array, " e"]
     second: Int[Array, " e"]
     pair_weights: Float[Array, " e"]
-    lent: tuple[Float[Array, " e"], Float[Array, " e"]] | None = None
+    endpoint_weights: tuple[Float[Array, " e"], Float[Array, " e"]] | None = None
 
     @property
-    def end_weights(self) -> tuple[Float[Array, " e"], Float[Array, " e"]]:
+    def weights_of_ends(self) -> tuple[Float[Array, " e"], Float[Array, " e"]]:
         """What each pair lends its first and its second point."""
-        return self.lent or (self.pair_weights, self.pair_weights)
+        return self.endpoint_weights or (self.pair_weights, self.pair_weights)
 
     @property
     def weights(self) -> Float[Array, " b"]:
         """The weight of each point, so that Σ counts both points of every pair."""
-        return self.gather(*self.end_weights) / 2
+        return self.gather(*self.weights_of_ends) / 2
 
     def gather(self, at_first: Float[Array, "e ..."], at_second: Float[Array, "e ..."]) -> Float[Array, "b ..."]:
         """Sum what each pair gives its first and its second point, scaled so that means over pairs are kept."""

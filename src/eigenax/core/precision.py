@@ -18,7 +18,7 @@ def full_precision():
 Precision = Literal["float32", "float64"]
 
 
-def counting_in(precision: Precision, at_least: bool = False):
+def precision_scope(precision: Precision, at_least: bool = False):
     """A context in which new arrays and compiled functions are of this precision, or of a higher one if that is on."""
     already = jnp.zeros(()).dtype == jnp.float64
     return jax.enable_x64(precision == "float64" or (at_least and already))

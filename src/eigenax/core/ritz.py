@@ -7,10 +7,10 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float, Inexact
 
-from eigenax.core.threads import few_threads
+from eigenax.core.blas_threads import few_threads
 from eigenax.errors import SingularMomentsError
 
-Finish = Literal["rotate", "triangular", "ritz"]
+Finish = Literal["eigh", "cholesky", "ritz"]
 
 CUTOFFS = {
     # Moments that are sampled: chance decides first, and other samples tell which of these holds.
@@ -41,11 +41,11 @@ class Combination(NamedTuple):
 
 
 def combine(
-    sigma: Inexact[np.ndarray, "k k"], pi: Inexact[np.ndarray, "k k"], finish: Finish = "rotate", sign: int = 1
+    sigma: Inexact[np.ndarray, "k k"], pi: Inexact[np.ndarray, "k k"], finish: Finish = "eigh", sign: int = 1
 ) -> Combination:
     """Functions orthonormal under Σ, their Rayleigh quotients ascending (descending for sign −1), in float64.
 
-    `"triangular"` is the paper's v = L⁻¹ u with Λ_kk; `"rotate"` diagonalises Λ as well, which orders and
+    `"cholesky"` is the paper's v = L⁻¹ u with Λ_kk; `"eigh"` diagonalises Λ as well, which orders and
     separates whatever training left mixed inside the span.
 
     >>> combine(np.eye(2), np.diag([3.0, 1.0])).values
@@ -61,7 +61,7 @@ def combine(
         ) from error
     inverse = scipy.linalg.solve_triangular(cholesky, np.eye(len(sigma)), lower=True)
     matrix, adjoint = inverse @ pi @ inverse.conj().T, inverse.conj().T
-    if finish == "triangular":
+    if finish == "cholesky":
         return Combination(np.real(np.diag(matrix)).copy(), adjoint)
     values, rotation = np.linalg.eigh(_hermitian(matrix))
     return Combination(values[::sign], adjoint @ rotation[:, ::sign])

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
-from eigenax.core.precision import counting_in
+from eigenax.core.precision import precision_scope
 
 PIECE = 4096
 
@@ -25,7 +25,7 @@ def distinct(rows: Float[np.ndarray, "p d"]) -> tuple[Int[np.ndarray, " q"], Int
 
 def words_of(rows: Float[np.ndarray, "p d"], exact: bool) -> UInt[np.ndarray, "p 2"]:
     """Two words of 32 bits for each row, alike where rows are; of different ones hardly ever."""
-    with counting_in("float64"):
+    with precision_scope("float64"):
         pieces = [rows[start : start + PIECE] for start in range(0, len(rows), PIECE)]
         return np.concatenate([np.asarray(_of_rows(jnp.asarray(piece, float), exact)) for piece in pieces])
 

@@ -28,7 +28,7 @@ class Domain(eqx.Module):
         return (len(self.box.low),)
 
     @property
-    def numbers(self) -> int:
+    def n_uniforms(self) -> int:
         """How many numbers between 0 and 1 place one point."""
         return len(self.box.low)
 
@@ -47,9 +47,9 @@ class Domain(eqx.Module):
         return None
 
     @abstractmethod
-    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
 
     @abstractmethod
-    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+    def importance_weights(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """What such points must weigh, in the mean one, to be uniform on the domain."""

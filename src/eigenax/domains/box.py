@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from eigenax.checks import as_vector
 from eigenax.domains.base import Domain
 
-Word = Literal["zero", "free", "periodic"]
+Word = Literal["dirichlet", "neumann", "periodic"]
 Boundary = Word | tuple[Word, Word]
 """At both faces of an axis, or at the lower one and at the upper one."""
 
@@ -20,7 +20,7 @@ class Box(Domain):
     """The box [low, high].
 
     Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
-    what functions do at the faces of the box under a differential operator: be "zero", be "free", which is to have no
+    what functions do at the faces of the box under a differential operator: be "dirichlet", be "neumann", which is to have no
     slope there, or be "periodic"; a pair of words is for the lower and the upper face of an axis. Functions learned on
     a box are orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
@@ -28,10 +28,10 @@ class Box(Domain):
     (2,)
     >>> Box([0, 0, 0], [1, 2, 3]).volume
     6.0
-    >>> Box(0, 1, dims=2, boundary=("zero", "periodic")).boundary
-    ('zero', 'periodic')
-    >>> Box(0, 1, boundary=[("zero", "free")]).faces
-    (('zero', 'free'),)
+    >>> Box(0, 1, dims=2, boundary=("dirichlet", "periodic")).boundary
+    ('dirichlet', 'periodic')
+    >>> Box(0, 1, boundary=[("dirichlet", "neumann")]).faces
+    (('dirichlet', 'neumann'),)
     """
 
     low: tuple[float, ...] = eqx.field(static=True)
@@ -43,7 +43,7 @@ class Box(Domain):
         low: float | Sequence[float],
         high: float | Sequence[float],
         dims: int | None = None,
-        boundary: Word | Sequence[Boundary] = "zero",
+        boundary: Word | Sequence[Boundary] = "dirichlet",
     ):
         if dims is not None and dims < 1:
             raise ValueError(f"dims must be at least 1; got {dims}")
@@ -103,12 +103,12 @@ class Box(Domain):
         inside = (x >= jnp.asarray(self.low, x.dtype)) & (x <= jnp.asarray(self.high, x.dtype))
         return inside.all(-1).astype(x.dtype)
 
-    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
         low, high = jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)
         return low + uniform * (high - low)
 
-    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+    def importance_weights(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """One each."""
         return jnp.ones(len(x), x.dtype)
 
@@ -118,7 +118,7 @@ def _per_axis(boundary: Word | Sequence[Boundary], dims: int) -> tuple[Boundary,
     if len(each) != dims:
         raise ValueError(
             f"boundary must be one word, or one for each of {dims} axes; got {len(each)}. A pair "
-            'in the place of a word, [("zero", "free")], is for the two faces of an axis'
+            'in the place of a word, [("dirichlet", "neumann")], is for the two faces of an axis'
         )
     return tuple(_of_axis(given) for given in each)
 
@@ -128,7 +128,7 @@ def _of_axis(given: Any) -> Boundary:
     pair: Any = tuple(given) if isinstance(given, list | tuple) else (given, given)
     for word in pair:
         if word not in get_args(Word):
-            raise ValueError(f"boundary must be 'zero', 'free' or 'periodic'; got {word!r}")
+            raise ValueError(f"boundary must be 'dirichlet', 'neumann' or 'periodic'; got {word!r}")
     if len(pair) != 2 or ("periodic" in pair and pair[0] != pair[1]):
         raise ValueError(
             "boundary of an axis must be one word, or two for its lower and its upper face, both of them 'periodic' or "

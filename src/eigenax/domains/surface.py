@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from eigenax.core.precision import counting_in
+from eigenax.core.precision import precision_scope
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
 from eigenax.domains.geometry import Embedding, check_callable, check_embedding, frame
@@ -55,11 +55,11 @@ class Surface(Domain):
         """The area of the manifold: a length for one parameter, a volume for three."""
         return self.mean_area * self.box.volume
 
-    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """Parameters that are uniform in their box."""
-        return self._off_the_edge(self.box.place(uniform))
+        return self._off_the_edge(self.box.icdf(uniform))
 
-    def weigh(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
+    def importance_weights(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The area at parameters x, over its mean."""
         return jax.vmap(lambda one: frame(self.embedding, one).area)(x) / self.mean_area
 
@@ -70,9 +70,9 @@ class Surface(Domain):
         inside = np.concatenate([inside, low + high - inside])
         for axis in range(len(low)):
             sides = [np.where(np.arange(len(low)) == axis, end, inside) for end in (low, high)]
-            with counting_in("float64"):
+            with precision_scope("float64"):
                 first, second = (np.asarray(jax.vmap(self.embedding)(jnp.asarray(side))) for side in sides)
-                areas = [float(self.weigh(jnp.asarray(side)).max()) for side in sides]
+                areas = [float(self.importance_weights(jnp.asarray(side)).max()) for side in sides]
             size = float(np.abs(first).max() + np.abs(second).max())
             # Also where the other parameters run backwards, as on a Möbius strip.
             apart = min(float(np.abs(first - other).max()) for other in (second, np.roll(second, LOOKED_AT, 0)))
@@ -133,7 +133,7 @@ def sphere(radius: float = 1.0) -> Surface:
     if not 0 < radius < math.inf:
         raise ValueError(f"radius must be positive and finite; got {radius}")
     return Surface(
-        Box((0.0, 0.0), (math.pi, 2 * math.pi), boundary=("free", "periodic")), SphereEmbedding(float(radius))
+        Box((0.0, 0.0), (math.pi, 2 * math.pi), boundary=("neumann", "periodic")), SphereEmbedding(float(radius))
     )
 
 

@@ -80,8 +80,8 @@ def _stepped(problem: Problem, solver: Solver, before: Snapshot, key: Any) -> tu
     """The snapshot after one more step, and the modes there if their errors had to be looked at."""
     clock = Clock()
     state, info = solver.step(problem, before.state, key)
-    if info.trouble:
-        raise DivergedError(f"{info.trouble}. The state of step {before.step} is the last good one", before)
+    if info.failure:
+        raise DivergedError(f"{info.failure}. The state of step {before.step} is the last good one", before)
     step, total, modes = int(state.step), solver.total(problem, state), None
     reason = info.finished or (StopReason.MAX_STEPS if step >= total else None)
     looked_at = reason or solver.has_long_steps or is_due(before.step, step, total)

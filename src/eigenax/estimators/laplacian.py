@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Float
 from sklearn.utils import check_random_state
 
-from eigenax.checks import check_dense, whole
+from eigenax.checks import check_dense, positive_int
 from eigenax.estimators.slow_features import SlowFeatureAnalysis
 from eigenax.operators.base import Operator
 from eigenax.operators.graph import GraphLaplacian
 from eigenax.sources.base import Source
-from eigenax.sources.steps import Steps, are_numbers, random_episodes
+from eigenax.sources.transitions import Transitions, are_numbers, random_episodes
 
 MOST_STATES = 2**24
 """Numbers of states: each is looked up, whether visited or not."""
@@ -34,7 +34,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
     True
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_", "states_")
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_", "states_")
     _operator: ClassVar[Operator] = GraphLaplacian()
 
     def __init__(
@@ -86,7 +86,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         """Steps between states are counted."""
         if not self.states_:
             return super()._source(episodes, trains)
-        return Steps(
+        return Transitions(
             *(np.concatenate(part) for part in ([one[:-1] for one in episodes], [one[1:] for one in episodes]))
         )
 
@@ -98,7 +98,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
     def _walked(self, env: Any) -> list[np.ndarray]:
         """Observations of a random agent, episode by episode."""
-        steps, seed = whole("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
+        steps, seed = positive_int("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
         episodes = random_episodes(env, steps, seed)
         # An image is seen with the one before it, and needs one after it.
         longer = [one for one in episodes if one.ndim < 3 or len(one) > 2]
@@ -155,6 +155,6 @@ def value_at(
     seen = np.asarray(observation)
     if seen.ndim == 1:
         return np.asarray(representation.modes_(seen))
-    frames = (seen if previous is None else previous, seen)[-representation.frames_ :]
+    frames = (seen if previous is None else previous, seen)[-representation.n_stack_ :]
     both = [_colours_first(np.asarray(one)[None])[0] for one in frames]
     return np.asarray(representation.modes_(np.concatenate([one if one.ndim == 3 else one[None] for one in both])))

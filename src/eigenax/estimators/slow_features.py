@@ -9,18 +9,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenax.assemble import solve
-from eigenax.checks import whole
+from eigenax.checks import positive_int
 from eigenax.errors import SingularMomentsError
-from eigenax.estimators.saved import Saved
-from eigenax.evaluation.features import features_of
+from eigenax.estimators.serializable import SerializableEstimator
 from eigenax.modes import Modes
 from eigenax.networks.base import WithConstant
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
+from eigenax.over_time import features_of
 from eigenax.samples import BATCHES
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
-from eigenax.sources.clips import Clips, episodes_of
+from eigenax.sources.time_series import TimeSeries, episodes_of
 
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
@@ -31,7 +31,7 @@ REMEMBERED = 2**14
 Me = TypeVar("Me", bound="SlowFeatureAnalysis")
 
 
-class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved):
+class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SerializableEstimator):
     """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
 
     That is where a row counts once for each pair of successive rows that it is in, half as the first and half as the
@@ -54,7 +54,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
     _format: ClassVar[str] = "eigenax-slow-features-6"
     _holds: ClassVar[str] = "slow features"
     _operator: ClassVar[Operator] = Slowness()
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "frames_")
+    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_")
 
     def __init__(
         self,
@@ -103,14 +103,17 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         return self._features(self._checked(X, reset=False))
 
     def _features(self, episodes: list[np.ndarray]) -> Float[np.ndarray, "time n"]:
-        features = [features_of(self.modes_, rows, frames=self.frames_, progress=self.verbose) for rows in episodes]
+        features = [features_of(self.modes_, rows, n_stack=self.n_stack_, progress=self.verbose) for rows in episodes]
         kind = episodes[0].dtype
         return np.concatenate(features).astype(kind if np.issubdtype(kind, np.floating) else np.float32)
 
     def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
-        n, seed = whole("n_components", self.n_components), int(check_random_state(self.random_state).randint(2**31))
-        steps, _, _ = (whole(name, getattr(self, name)) for name in ("steps", "clips", "length"))
-        points = sum(len(rows) - self.frames_ + 1 for rows in episodes)
+        n, seed = (
+            positive_int("n_components", self.n_components),
+            int(check_random_state(self.random_state).randint(2**31)),
+        )
+        steps, _, _ = (positive_int(name, getattr(self, name)) for name in ("steps", "clips", "length"))
+        points = sum(len(rows) - self.n_stack_ + 1 for rows in episodes)
         trains = network is not None or episodes[0].ndim > 2
         if trains and n >= points:
             raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
@@ -133,15 +136,17 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
 
     def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
         """What is learned from."""
-        return Clips([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), frames=self.frames_)
+        return TimeSeries([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), n_stack=self.n_stack_)
 
     def _clip(self, episodes: list[np.ndarray], trains: bool) -> int:
         """Points of a clip: all pairs are seen where nothing is trained."""
         shortest = min(map(len, episodes))
-        return max(2, min(whole("length", self.length), shortest - self.frames_ + 1)) if trains else 2
+        return max(2, min(positive_int("length", self.length), shortest - self.n_stack_ + 1)) if trains else 2
 
     def _solver(self, episodes: list[np.ndarray]) -> SpIN:
-        return SpIN(batch=whole("clips", self.clips), samples=max(BATCHES, min(DRAWS, 4 * sum(map(len, episodes)))))
+        return SpIN(
+            batch=positive_int("clips", self.clips), samples=max(BATCHES, min(DRAWS, 4 * sum(map(len, episodes))))
+        )
 
     @property
     def _row_shape(self) -> tuple[int, ...]:
@@ -150,7 +155,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         if len(shape) == 1:
             return shape
         channels, height, width = shape
-        return (height, width) if channels == self.frames_ else (channels // self.frames_, height, width)
+        return (height, width) if channels == self.n_stack_ else (channels // self.n_stack_, height, width)
 
     def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
         """Episodes of finite numbers, as many features as before unless this is the beginning."""
@@ -160,7 +165,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
             # The types of scikit-learn's own function are those of its default.
             rows: Any = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)  # pyright: ignore
             if reset:
-                self.frames_ = 1
+                self.n_stack_ = 1
             elif rows.shape[1:] != self._row_shape:
                 raise ValueError(f"X has rows of shape {rows.shape[1:]}, but this was fitted on {self._row_shape}")
             return [rows]
@@ -169,7 +174,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         episodes = [rows[:, 0] if rows.ndim == 4 and rows.shape[1] == 1 else rows for rows in episodes]
         if reset:
             self.n_features_in_ = int(np.prod(episodes[0].shape[1:]))
-            self.frames_ = 1 if episodes[0].ndim == 2 or max(map(len, episodes)) == 2 else 2
+            self.n_stack_ = 1 if episodes[0].ndim == 2 or max(map(len, episodes)) == 2 else 2
         elif episodes[0].shape[1:] != self._row_shape:
             raise ValueError(f"X has rows of shape {episodes[0].shape[1:]}, but this was fitted on {self._row_shape}")
         if reset and all((rows == episodes[0][0]).all() for rows in episodes):
@@ -177,20 +182,20 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sav
         for number, rows in enumerate(episodes):
             if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all():
                 raise ValueError(f"episode {number} contains NaN or infinity; fill or cut out those rows")
-            if reset and len(rows) < 1 + self.frames_:
-                raise ValueError(f"episode {number} has {len(rows)} rows; at least {1 + self.frames_} are needed")
+            if reset and len(rows) < 1 + self.n_stack_:
+                raise ValueError(f"episode {number} has {len(rows)} rows; at least {1 + self.n_stack_} are needed")
         return episodes
 
     def _remember(self, episodes: list[np.ndarray]) -> None:
         """Keep clips of all that was seen, each with the same chance, in the room that there is."""
-        size = 10 * whole("length", self.length)
+        size = 10 * positive_int("length", self.length)
         most = max(1, REMEMBERED // size)
         rng = np.random.default_rng(self._seen)
         for rows in episodes:
             for start in range(0, len(rows), size):
                 clip = np.array(rows[start : start + size])
                 self._seen += 1
-                if len(clip) < 1 + self.frames_:
+                if len(clip) < 1 + self.n_stack_:
                     continue
                 if len(self._memory) < most:
                     self._memory.append(clip)

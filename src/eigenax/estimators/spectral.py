@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eigenax.assemble import solve
-from eigenax.checks import check_choice, whole
+from eigenax.bases.softmax_cells import Adjacency, SoftmaxCells, neighbour_graph, rbf_graph
+from eigenax.checks import check_choice, positive_int
 from eigenax.errors import SingularMomentsError
-from eigenax.estimators.saved import Saved
-from eigenax.evaluation.features import features_of
-from eigenax.galerkin.embedding import Edges, SoftmaxCells, neighbour_graph, rbf_graph
+from eigenax.estimators.serializable import SerializableEstimator
 from eigenax.modes import Modes
 from eigenax.operators.graph import GraphLaplacian
+from eigenax.over_time import features_of
 from eigenax.solvers.rayleigh_ritz import RayleighRitz
-from eigenax.sources.transitions import Transitions
+from eigenax.sources.graph import Graph
 
 LOOKED_AT, REMEMBERED = 3000, 2**14
 """Rows on whose graph the shape of cells is chosen, and rows of earlier chunks that `partial_fit` keeps."""
@@ -41,7 +41,7 @@ class Eigengap(NamedTuple):
     size: float
 
 
-class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved):
+class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SerializableEstimator):
     """The smoothest functions on a graph of rows, (D − A) v = λ D v from the smallest λ, without the constant.
 
     They are found as functions of the features: `transform` takes rows never seen, and costs the same for each of them.
@@ -126,7 +126,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
         return features_of(self.modes_, rows, progress=self.verbose).astype(rows.dtype)
 
     def _learned(self, rows: Float[np.ndarray, "N d"], edges: Any) -> None:
-        n, cells = whole("n_components", self.n_components), whole("cells", self.cells)
+        n, cells = positive_int("n_components", self.n_components), positive_int("cells", self.cells)
         check_choice("affinity", self.affinity, AFFINITIES)
         if n >= len(rows):
             raise ValueError(f"n_components must be less than the number of rows, {len(rows)}; got {n}")
@@ -141,10 +141,10 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
             warnings.filterwarnings(
                 "ignore", "the graph has"
             )  # parts of it were told of in the words of this estimator
-            graph = Transitions(made, features, measure="degrees")
+            graph = Graph(made, features, measure="degrees")
             if self.affinity != "precomputed" and len(rows) > LOOKED_AT:
                 some = features[np.random.default_rng(seed).permutation(len(rows))[:LOOKED_AT]]
-                tuned_on = Transitions(self._made(some), some, measure="degrees")
+                tuned_on = Graph(self._made(some), some, measure="degrees")
         try:
             modes = solve(
                 GraphLaplacian(),
@@ -167,7 +167,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
         self.eigengap_ = Eigengap(int(steps.argmax()), float(steps.max()))
         self._n_features_out = self.modes_.n
 
-    def _edges(self, rows: Float[np.ndarray, "N d"], edges: Any) -> Edges:
+    def _edges(self, rows: Float[np.ndarray, "N d"], edges: Any) -> Adjacency:
         """A symmetric graph without loops, in which each row has an edge."""
         if self.affinity == "precomputed":
             made = _symmetric(edges, len(rows))
@@ -191,10 +191,10 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
             )
         return made
 
-    def _made(self, rows: Float[np.ndarray, "N d"]) -> Edges:
+    def _made(self, rows: Float[np.ndarray, "N d"]) -> Adjacency:
         """The graph of rows by the rule."""
         if self.affinity == "nearest_neighbors":
-            return neighbour_graph(rows, whole("n_neighbors", self.n_neighbors))
+            return neighbour_graph(rows, positive_int("n_neighbors", self.n_neighbors))
         if len(rows) > DENSE:
             raise ValueError(
                 f"affinity='rbf' has a number for each pair of rows, of which it takes at most {DENSE}; got "
@@ -223,7 +223,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
         self._memory, self._seen = np.zeros((0, self.n_features_in_)), 0
 
 
-def _symmetric(edges: Any, count: int) -> Edges:
+def _symmetric(edges: Any, count: int) -> Adjacency:
     """A matrix that somebody gave, as a graph without loops, or an error."""
     try:
         graph = scipy.sparse.csr_array(edges, dtype=np.float64, copy=True)

@@ -72,7 +72,7 @@ class HiddenLayer(Network):
         return jnp.concatenate([values, jnp.ones(1, values.dtype)])
 
 
-class OnInputs(Network):
+class Compose(Network):
     """A network fed with features of the point: network(inputs(x))."""
 
     inputs: Callable[[Array], Array]
@@ -84,7 +84,7 @@ class OnInputs(Network):
 
     def hidden(self) -> Network:
         """The hidden layer of the network inside."""
-        return OnInputs(self.inputs, hidden_layer(self.network))
+        return Compose(self.inputs, hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:
@@ -92,7 +92,7 @@ class OnInputs(Network):
         return is_separate(self.network)
 
 
-class Bounded(Network):
+class Multiply(Network):
     """A network times a factor that brings it to zero at a boundary: factor(x) · network(x)."""
 
     factor: Callable[[Array], Array]
@@ -104,7 +104,7 @@ class Bounded(Network):
 
     def hidden(self) -> Network:
         """The hidden layer of the network inside."""
-        return Bounded(self.factor, hidden_layer(self.network))
+        return Multiply(self.factor, hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:

@@ -37,14 +37,14 @@ class BoxFactor(eqx.Module):
         return jnp.prod((jnp.sqrt(2 - squared) - 1) / (np.sqrt(2) - 1))
 
 
-class Edges(eqx.Module):
-    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `Walls` give.
+class BoundaryCoordinates(eqx.Module):
+    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `DirichletFactor` give.
 
     With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(πt/2) or sin(πt/2)
     where it is free at the lower or at the upper face alone; cos(2πt) and sin(2πt) where it is periodic; x itself where
     functions are zero.
 
-    >>> Edges(Box(0, 1, dims=2, boundary=("free", "periodic")))(jnp.zeros(2))
+    >>> BoundaryCoordinates(Box(0, 1, dims=2, boundary=("neumann", "periodic")))(jnp.zeros(2))
     Array([1., 1., 0.], dtype=float32)
     """
 
@@ -68,21 +68,21 @@ class Edges(eqx.Module):
         for axis, pair in enumerate(self.faces):
             at = turn[axis]
             columns += {
-                ("zero", "zero"): lambda x=x[axis]: [x],
-                ("free", "free"): lambda at=at: [jnp.cos(at)],
-                ("free", "zero"): lambda at=at: [jnp.cos(at / 2)],
-                ("zero", "free"): lambda at=at: [jnp.sin(at / 2)],
+                ("dirichlet", "dirichlet"): lambda x=x[axis]: [x],
+                ("neumann", "neumann"): lambda at=at: [jnp.cos(at)],
+                ("neumann", "dirichlet"): lambda at=at: [jnp.cos(at / 2)],
+                ("dirichlet", "neumann"): lambda at=at: [jnp.sin(at / 2)],
                 ("periodic", "periodic"): lambda at=at: [jnp.cos(2 * at), jnp.sin(2 * at)],
             }[pair]()
         return jnp.stack(columns)
 
 
-class Walls(eqx.Module):
+class DirichletFactor(eqx.Module):
     """∏ (1 − y²) over the axes on whose faces functions are zero, y running from −1 to 1 along them.
 
     Where they are zero at one face and free at the other, along the axis and its mirror image beyond the free face.
 
-    >>> Walls(Box(0, 1, dims=2, boundary=("zero", "free")))(jnp.array([0.5, 0.0]))
+    >>> DirichletFactor(Box(0, 1, dims=2, boundary=("dirichlet", "neumann")))(jnp.array([0.5, 0.0]))
     Array(1., dtype=float32)
     """
 
@@ -91,10 +91,10 @@ class Walls(eqx.Module):
     closed: tuple[bool, ...] = eqx.field(static=True)
 
     def __init__(self, box: Box):
-        self.closed = tuple("zero" in pair for pair in box.faces)
+        self.closed = tuple("dirichlet" in pair for pair in box.faces)
         axes = list(zip(box.low, box.high, box.faces, strict=True))
-        self.low = tuple(2 * low - high if pair == ("free", "zero") else low for low, high, pair in axes)
-        self.high = tuple(2 * high - low if pair == ("zero", "free") else high for low, high, pair in axes)
+        self.low = tuple(2 * low - high if pair == ("neumann", "dirichlet") else low for low, high, pair in axes)
+        self.high = tuple(2 * high - low if pair == ("dirichlet", "neumann") else high for low, high, pair in axes)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         """The factor at one point."""
@@ -105,13 +105,13 @@ class Walls(eqx.Module):
         return jnp.prod(jnp.where(jnp.asarray(self.closed), falling, 1))
 
 
-class Offset(eqx.Module):
-    """From a point of a box to others: coordinates y and a distance r that obey the boundary, as `Edges` do.
+class OffsetFrom(eqx.Module):
+    """From a point of a box to others: coordinates y and a distance r that obey the boundary, as `BoundaryCoordinates` do.
 
     Near the point r is the length of x − point, so that functions of it have the cusp that those would have, and y is
     smooth. Without a box, or where functions are zero at its faces, y is x − point everywhere.
 
-    >>> y, r = Offset((0.5,), Box(0, 1, boundary="periodic"))(jnp.array([1.0]))
+    >>> y, r = OffsetFrom((0.5,), Box(0, 1, boundary="periodic"))(jnp.array([1.0]))
     >>> round(float(y[0]), 6), round(float(r), 6)  # the point opposite: half a turn of a circle of length one
     (-0.0, 0.31831)
     """
@@ -121,7 +121,7 @@ class Offset(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Float[Array, ""]]:
         """Y and r at one point x."""
-        if self.box is None or set(self.box.boundary) == {"zero"}:
+        if self.box is None or set(self.box.boundary) == {"dirichlet"}:
             y = x - jnp.asarray(self.point, x.dtype)
             return y, jnp.sqrt(jnp.sum(y**2))
         axes = zip(x, self.point, self.box.low, self.box.high, self.box.faces, strict=True)
@@ -136,15 +136,15 @@ def _along(
     width, at = high - low, (point - low) / (high - low)
     if faces == ("periodic", "periodic"):
         return _turn(x - point, width / 2), _chord(x - point, width / 2)
-    if "free" not in faces or not 0 <= at <= 1:
+    if "neumann" not in faces or not 0 <= at <= 1:
         return x - point, (x - point) ** 2
-    if faces == ("free", "free"):
+    if faces == ("neumann", "neumann"):
         # The axis and its mirror image make a circle. Near a face the point and its own image are one.
         y = (math.cos(math.pi * at) - jnp.cos(jnp.pi * (x - low) / width)) * width / math.pi
         near, mirrored = _chord(x - point, width), _chord(x - 2 * low + point, width)
         square = near * mirrored / (near + mirrored) if 0 < at < 1 else near
         return y / max(math.sin(math.pi * at), 0.5), square
-    face = low if faces[0] == "free" else high
+    face = low if faces[0] == "neumann" else high
     near, mirrored, away = (x - point) ** 2, (x - 2 * face + point) ** 2, abs(point - face)
     y = ((x - face) ** 2 - away**2) / max(2 * away, width / 3)
     return y if face == low else -y, near * mirrored / (near + mirrored) if away else near
@@ -162,9 +162,9 @@ def _chord(away: Float[Array, ""], half: float) -> Float[Array, ""]:
 
 def coordinates_of(domain: Domain) -> Callable[[Array], Array]:
     """Coordinates in which functions on a domain are smooth and obey its boundary."""
-    return Edges(domain.box) if domain.embedding is None else domain.embedding
+    return BoundaryCoordinates(domain.box) if domain.embedding is None else domain.embedding
 
 
-def walls_of(domain: Domain) -> Walls | None:
+def dirichlet_factor_of(domain: Domain) -> DirichletFactor | None:
     """The factor that makes functions zero where they must be."""
-    return Walls(domain.box) if any("zero" in pair for pair in domain.faces) else None
+    return DirichletFactor(domain.box) if any("dirichlet" in pair for pair in domain.faces) else None

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.networks.base import ACTIVATIONS, Activation, HiddenLayer, Network
 from eigenax.networks.block_sparse import Sparsity, initial_weights, mask
-from eigenax.networks.convolved import convolved, side_after
+from eigenax.networks.convolution import conv2d, side_after
 
 
 class Conv(Network):
@@ -75,7 +75,7 @@ class Conv(Network):
         outputs = self.weights[1].shape[0]
         for layer, (kernel, bias) in enumerate(zip(self.kernels, self.kernel_biases, strict=True), start=1):
             allowed = mask(layer, layers, kernel.shape[1], kernel.shape[0], outputs, self.sparsity)
-            x = convolved(x, kernel * allowed[:, :, None, None], self.stride, self.image_gradients)
+            x = conv2d(x, kernel * allowed[:, :, None, None], self.stride, self.image_gradients)
             x = act(x + bias[:, None, None])
         allowed, _ = self._dense_masks(x.shape[0], x.shape[1] * x.shape[2], self.weights[0].shape[0], outputs)
         return act((self.weights[0] * allowed) @ x.ravel() + self.biases[0])

@@ -5,10 +5,10 @@ import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from eigenax.checks import check_not_constant_alone
-from eigenax.networks.base import Network, OnInputs, WithConstant
+from eigenax.networks.base import Compose, Network, WithConstant
 from eigenax.networks.conv import Conv
 from eigenax.networks.features import ScaledInputs, ScaledPixels
-from eigenax.networks.mlp import MLP, Separate
+from eigenax.networks.mlp import MLP, EnsembleMLP
 from eigenax.operators.base import Operator
 from eigenax.sources.base import Source
 
@@ -43,20 +43,20 @@ def _images(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
     pixels = np.asarray(source.sample(jax.random.key(0), 64).x, np.float64)
     inputs = ScaledPixels(float(pixels.mean()), float(pixels.std()) or 1.0)
     channels, height, width = source.shape
-    return OnInputs(inputs, Conv((channels, height, width), outputs, activation="silu", sparsity="none", key=key))
+    return Compose(inputs, Conv((channels, height, width), outputs, activation="silu", sparsity="none", key=key))
 
 
 def _perceptron(source: Source, outputs: int, key: PRNGKeyArray, separate: bool) -> Network:
     """Of the point, or on a surface of its place in space, in units of what the source draws."""
     place, embedding = source.domain is not None, source.domain and source.domain.embedding
-    batch = source.spread(jax.random.key(0), 1024)
+    batch = source.sample_qmc(jax.random.key(0), 1024)
     values = np.asarray(batch.x if embedding is None else jax.vmap(embedding)(batch.x), np.float64)
     # n modes of a place have about n^(1/d) zeros along each axis, and the network should begin as lively as that.
     lively = max(3.0, 0.9 * outputs ** (1 / source.shape[0])) / np.sqrt(3) if place else 1.0
     inputs = _scaled(values, np.asarray(batch.weights, np.float64), lively)
-    kind = Separate if separate else MLP
-    network = OnInputs(inputs, kind(inputs.size, outputs, activation="sin" if place else "tanh", key=key))
-    return network if embedding is None else OnInputs(embedding, network)
+    kind = EnsembleMLP if separate else MLP
+    network = Compose(inputs, kind(inputs.size, outputs, activation="sin" if place else "tanh", key=key))
+    return network if embedding is None else Compose(embedding, network)
 
 
 def _scaled(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"], size: float) -> ScaledInputs:

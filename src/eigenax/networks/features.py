@@ -82,12 +82,12 @@ class Whitened(eqx.Module):
         return y @ jnp.asarray(self.matrix, x.dtype)
 
 
-class Falling(eqx.Module):
+class ExponentialFactor(eqx.Module):
     """exp(1 − √(1 + Σ_i rates_i z_i²)) with z = inputs(x): a factor for functions that are large in one place.
 
     Like a Gaussian near it and an exponential further away, where a network can make up for what higher states have.
 
-    >>> Falling(jnp.sin, (1.0,))(jnp.zeros(1))
+    >>> ExponentialFactor(jnp.sin, (1.0,))(jnp.zeros(1))
     Array(1., dtype=float32)
     """
 

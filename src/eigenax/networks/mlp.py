@@ -69,11 +69,11 @@ class MLP(Network):
         return masks([self.weights[0].shape[1], *(w.shape[0] for w in self.weights)], self.sparsity)
 
 
-class Separate(Network):
+class EnsembleMLP(Network):
     """A small network of its own for each function.
 
     >>> import jax
-    >>> Separate(2, 9, width=24, depth=2, key=jax.random.key(0))(jnp.zeros(2)).shape
+    >>> EnsembleMLP(2, 9, width=24, depth=2, key=jax.random.key(0))(jnp.zeros(2)).shape
     (9,)
     """
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from eigenax.domains.box import Box
 from eigenax.networks.base import Network
-from eigenax.networks.boundary import Offset
+from eigenax.networks.boundary import OffsetFrom
 
 CUSP_SCALES = 3.0
 """Each scale of the inputs around a singularity is so many times the one before."""
@@ -18,7 +18,7 @@ CUSP_SCALES = 3.0
 class Cusps(eqx.Module):
     """Inputs with a kink at given points, so that smooth functions of them can have a cusp there.
 
-    With y and r the `Offset` of a point, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
+    With y and r the `OffsetFrom` of a point, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
 
     >>> Cusps(((0.0, 0.0),), (1.0, 3.0))(jnp.array([3.0, 4.0])).shape
     (6,)
@@ -37,7 +37,7 @@ class Cusps(eqx.Module):
         """The inputs at one point."""
         columns = []
         for point in self.points:
-            y, r = Offset(point, self.box)(x)
+            y, r = OffsetFrom(point, self.box)(x)
             for scale in self.scales:
                 columns += [y / jnp.sqrt(scale**2 + r**2), jnp.stack([(r - scale) / (r + scale)])]
         return jnp.concatenate(columns)
@@ -61,7 +61,7 @@ class GaussianEnvelopes(eqx.Module):
 
 
 class ExponentialEnvelopes(eqx.Module):
-    """exp(−rate r), with a rate for each of f functions, and r the `Offset` from one of several points."""
+    """exp(−rate r), with a rate for each of f functions, and r the `OffsetFrom` from one of several points."""
 
     points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
     nearest: Int[np.ndarray, " f"]
@@ -70,7 +70,7 @@ class ExponentialEnvelopes(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """All envelopes at one point."""
-        r = jnp.stack([Offset(point, self.box)(x)[1] for point in self.points])
+        r = jnp.stack([OffsetFrom(point, self.box)(x)[1] for point in self.points])
         return jnp.exp(-jnp.asarray(self.rates, x.dtype) * r[self.nearest])
 
 

@@ -17,7 +17,7 @@ from eigenax.core.batch import Batch, Function, Pairs, Points
 from eigenax.core.rayleigh import Moments, second_moment
 
 
-class Twice(NamedTuple):
+class IndependentEstimates(NamedTuple):
     """Two estimates of K u whose errors are independent given the point, and the weight of each point.
 
     Their product is free of the estimates' own variance, which a residual norm must not contain.
@@ -83,10 +83,10 @@ class Operator(eqx.Module):
         """The kernel k(x_i, y_j) of an integral operator at all pairs."""
         raise TypeError(f"{type(self).__name__} has no kernel")
 
-    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+    def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
         """K u estimated twice. Where `apply` is exact at each point, as for local operators, both are the same."""
         ku = self.apply(function, batch, u)
-        return Twice(ku, ku, batch.weights)
+        return IndependentEstimates(ku, ku, batch.weights)
 
     def for_shallow(self) -> "Operator":
         """The same operator, computed as is quickest for functions that are many and shallow."""
@@ -209,12 +209,14 @@ class LinearCombination(Operator):
         first, *rest = (factor * operator.between(x, y) for factor, operator in self.terms())
         return sum(rest, start=first)
 
-    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+    def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
         """The sum of the terms' estimates, at the points where all terms have them."""
-        each = [operator.twice(function, batch, u) for operator in self.operators]
+        each = [operator.independent_estimates(function, batch, u) for operator in self.operators]
         first = sum(f * t.first for f, t in zip(self.factors, each, strict=True))
         second = sum(f * t.second for f, t in zip(self.factors, each, strict=True))
-        return Twice(jnp.asarray(first), jnp.asarray(second), jnp.stack([t.weights for t in each]).min(0))
+        return IndependentEstimates(
+            jnp.asarray(first), jnp.asarray(second), jnp.stack([t.weights for t in each]).min(0)
+        )
 
     def for_shallow(self) -> "Operator":
         """Of the same terms."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch, Function, Pairs
-from eigenax.operators.base import Operator, Twice
+from eigenax.operators.base import IndependentEstimates, Operator
 from eigenax.operators.slowness import Slowness
 
 
@@ -16,7 +16,7 @@ class GraphLaplacian(Operator):
     where they count by their degrees. On pairs of successive points it is half of `Slowness`.
 
     >>> import eigenax as ex, jax.numpy as jnp
-    >>> path = ex.Transitions([(0, 1), (1, 2)], features=[[0.0], [1.0], [2.0]])
+    >>> path = ex.Graph([(0, 1), (1, 2)], features=[[0.0], [1.0], [2.0]])
     >>> batch = path.whole()
     >>> GraphLaplacian().apply(None, batch, jnp.array([[1.0], [0.0], [0.0]])).ravel()
     Array([ 1., -1.,  0.], dtype=float32)
@@ -30,7 +30,7 @@ class GraphLaplacian(Operator):
         """L u, of the pairs that are there."""
         return Slowness().apply(function, batch, u) / 2
 
-    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+    def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
         """One estimate from the pairs a point is the first of, one from those it is the second of."""
-        first, second, weights = Slowness().twice(function, batch, u)
-        return Twice(first / 2, second / 2, weights)
+        first, second, weights = Slowness().independent_estimates(function, batch, u)
+        return IndependentEstimates(first / 2, second / 2, weights)

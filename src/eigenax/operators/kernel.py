@@ -11,9 +11,9 @@ from jaxtyping import Array, Float
 
 from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
-from eigenax.core.constants import in_this_precision
+from eigenax.core.captured_arrays import in_this_precision
 from eigenax.core.rayleigh import HIGHEST
-from eigenax.operators.base import Operator, Twice
+from eigenax.operators.base import IndependentEstimates, Operator
 
 
 class Kernel(Operator):
@@ -36,7 +36,7 @@ class Kernel(Operator):
         gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
         return jnp.matmul(gram, batch.weights[:, None] * u, precision=HIGHEST) / (size - 1)
 
-    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+    def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
         """One estimate from the even points of the batch, one from the odd ones."""
         size = batch.x.shape[0]
         gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
@@ -47,7 +47,7 @@ class Kernel(Operator):
             others = half.sum() - half.astype(u.dtype)
             return jnp.matmul(gram, partners[:, None] * u, precision=HIGHEST) / others[:, None]
 
-        return Twice(over(index % 2 == 0), over(index % 2 == 1), batch.weights)
+        return IndependentEstimates(over(index % 2 == 0), over(index % 2 == 1), batch.weights)
 
     def gram(self, x: Float[Array, "b ..."]) -> Float[Array, "b b"]:
         """k(x_i, x_j) for all pairs."""

@@ -17,7 +17,7 @@ class LaplaceBeltrami(Operator):
     """Δu = (1/√g) ∂_i(√g g^ij ∂_j u) on the manifold that `embedding` takes parameters q (d,) to, in space (m,).
 
     Functions are functions of q. They are smooth on a closed manifold, and Δ symmetric, if they depend on q through
-    `embedding(q)`, as `OnInputs(embedding, network)` does; draw the points from a `Surface`.
+    `embedding(q)`, as `Compose(embedding, network)` does; draw the points from a `Surface`.
 
     >>> import eigenax as ex
     >>> circle = LaplaceBeltrami(lambda q: 2 * jnp.concatenate([jnp.cos(q), jnp.sin(q)]))

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Inexact
 
 from eigenax.checks import check_returns_number
 from eigenax.core.batch import Batch, Function
-from eigenax.core.constants import in_this_precision
+from eigenax.core.captured_arrays import in_this_precision
 from eigenax.operators.base import Operator
 
 

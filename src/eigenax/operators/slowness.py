@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch, Function, Pairs
-from eigenax.operators.base import Operator, Twice
+from eigenax.operators.base import IndependentEstimates, Operator
 
 
 class Slowness(Operator):
@@ -27,7 +27,7 @@ class Slowness(Operator):
         weights = batch.weights[:, None]
         return jnp.where(weights > 0, batch.gather(change, -change) / jnp.where(weights > 0, weights, 1), 0)
 
-    def twice(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Twice:
+    def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
         """One estimate from each point's successor, one from its predecessor, where it has both.
 
         Past and future of a Markov process are independent given the present, and alike if it is reversible.
@@ -36,11 +36,11 @@ class Slowness(Operator):
         change = 2 * batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])
         none, no_weight = jnp.zeros_like(change), jnp.zeros_like(batch.pair_weights)
         after, before = batch.gather(change, none), batch.gather(none, -change)
-        as_first, as_second = batch.end_weights
+        as_first, as_second = batch.weights_of_ends
         has_after = batch.gather(as_first, no_weight)[:, None]
         has_before = batch.gather(no_weight, as_second)[:, None]
         both = (has_after > 0) & (has_before > 0)
-        return Twice(
+        return IndependentEstimates(
             after / jnp.where(both, has_after, 1),
             before / jnp.where(both, has_before, 1),
             jnp.where(both[:, 0], batch.weights, 0),

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float
 
-from eigenax.checks import whole
+from eigenax.checks import positive_int
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, residual, spectral_size, whiten
 from eigenax.networks.base import is_separate
@@ -21,37 +21,37 @@ from eigenax.solvers.schedules import Schedule, starts_below_one
 
 
 class Alternative(Averaging):
-    """One whose averages have a `rate` of one unless given."""
+    """One whose averages have a `ema_rate` of one unless given."""
 
-    rate: eqx.AbstractVar[float | Schedule]
+    ema_rate: eqx.AbstractVar[float | Schedule]
 
     @property
     def averages_from_the_start(self) -> bool:
-        """Unless the first rate is one."""
-        return starts_below_one(self.rate)
+        """Unless the first ema_rate is one."""
+        return starts_below_one(self.ema_rate)
 
 
 class Trace(Alternative):
     """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
 
     Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
-    which `gauge` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each function.
-    Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="rotate"` does at the end.
+    which `orthonormal_pull` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each function.
+    Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="eigh"` does at the end.
 
-    >>> span = Trace(optax.adam(1e-3), rate=0.1)
+    >>> span = Trace(optax.adam(1e-3), ema_rate=0.1)
     """
 
     optimizer: optax.GradientTransformation = eqx.field(static=True)
-    rate: float | Schedule = eqx.field(static=True, default=1.0)
-    gauge: float = eqx.field(static=True, default=0.1)
+    ema_rate: float | Schedule = eqx.field(static=True, default=1.0)
+    orthonormal_pull: float = eqx.field(static=True, default=0.1)
     rescale: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
-        _check(self.optimizer, self.rate)
+        _check(self.optimizer, self.ema_rate)
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
+        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
         cholesky, matrix = seen.now
         v = whiten(cholesky, seen.u)
         r = whiten(cholesky, seen.ku) - _times(v, matrix)
@@ -61,7 +61,7 @@ class Trace(Alternative):
             descent = _times(rotated / spectral_size(values), rotation.T)
         else:
             descent = jax.scipy.linalg.solve_triangular(cholesky, r.T, lower=True, trans="T").T
-        descent += self.gauge * (seen.u - v)
+        descent += self.orthonormal_pull * (seen.u - v)
         network, memory, info = descend(self.optimizer, state.optimizer, seen, seen.gradient(descent), values, rotated)
         return State(network, memory, seen.sigma, seen.pi, state.step + 1), info
 
@@ -69,29 +69,29 @@ class Trace(Alternative):
 class Sequential(Alternative):
     """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
 
-    The last one keeps its turn until the end. Optimiser and `rate` begin anew with each turn, schedules included. The
+    The last one keeps its turn until the end. Optimiser and `ema_rate` begin anew with each turn, schedules included. The
     network must have parameters of its own for each function, or the turn of one would move all those before it. Give
     `solve` a `tol`: without one it ends where residuals stop falling, as those of functions that wait do.
 
-    >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, rate=0.1)
+    >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, ema_rate=0.1)
     """
 
     wants_separate: ClassVar[bool] = True
 
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     steps_per_mode: int = eqx.field(static=True)
-    rate: float | Schedule = eqx.field(static=True, default=1.0)
-    gauge: float = eqx.field(static=True, default=0.1)
+    ema_rate: float | Schedule = eqx.field(static=True, default=1.0)
+    orthonormal_pull: float = eqx.field(static=True, default=0.1)
 
     def __check_init__(self):
-        _check(self.optimizer, self.rate)
-        whole("steps_per_mode", self.steps_per_mode)
+        _check(self.optimizer, self.ema_rate)
+        positive_int("steps_per_mode", self.steps_per_mode)
 
     def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step."""
         if not is_separate(network):
             raise ValueError(
-                "Sequential needs a network with parameters of its own for each function, such as Separate: in this "
+                "Sequential needs a network with parameters of its own for each function, such as EnsembleMLP: in this "
                 "one they share some, and a function cannot stay as it is while the next one learns"
             )
         return super().begin(network, outputs)
@@ -101,9 +101,11 @@ class Sequential(Alternative):
         outputs = len(state.sigma)
         turn = jnp.minimum(state.step // self.steps_per_mode, outputs - 1)
         since, learns = state.step - turn * self.steps_per_mode, jnp.arange(outputs) == turn
-        seen = look(operator, state, batch, at_step(self.rate, since, state.sigma))
+        seen = look(operator, state, batch, at_step(self.ema_rate, since, state.sigma))
         v, r = residual(seen.u, seen.ku, seen.now)
-        descent = jnp.where(learns, r / spectral_size(jnp.diag(seen.now.matrix)) + self.gauge * (seen.u - v), 0)
+        descent = jnp.where(
+            learns, r / spectral_size(jnp.diag(seen.now.matrix)) + self.orthonormal_pull * (seen.u - v), 0
+        )
         fresh = super().begin(state.network, outputs).optimizer
         memory = jax.tree.map(lambda new, old: jnp.where(since == 0, new, old), fresh, state.optimizer)
         network, memory, info = descend(
@@ -122,17 +124,17 @@ class AugmentedLagrangian(Alternative):
     adds `growth` times the mean of C² to the barrier, which must exceed the spread of the wanted eigenvalues over s. If
     it is much larger the noise of Σ drowns the operator, and if B is faster than u the two go round in circles.
 
-    >>> saddle = AugmentedLagrangian(optax.adam(1e-3), rate=0.1, dual_rate=1e-3)
+    >>> saddle = AugmentedLagrangian(optax.adam(1e-3), ema_rate=0.1, dual_rate=1e-3)
     """
 
     optimizer: optax.GradientTransformation = eqx.field(static=True)
-    rate: float | Schedule = eqx.field(static=True, default=1.0)
+    ema_rate: float | Schedule = eqx.field(static=True, default=1.0)
     dual_rate: float | Schedule = eqx.field(static=True, default=1e-3)
     barrier: float = eqx.field(static=True, default=1.0)
     growth: float = eqx.field(static=True, default=1e-3)
 
     def __check_init__(self):
-        _check(self.optimizer, self.rate)
+        _check(self.optimizer, self.ema_rate)
         if not self.barrier > 0 or self.growth < 0:
             raise ValueError(f"barrier must be positive and growth not negative; got {self.barrier} and {self.growth}")
 
@@ -144,7 +146,7 @@ class AugmentedLagrangian(Alternative):
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One step down in the network and one up in the dual variables."""
-        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
+        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
         # After Gram–Schmidt: a function that has turned into an earlier one has that one's quotient, and s would be
         # too small for the barrier to part them. In units of s, one is enough where all eigenvalues have one sign.
         scale = jnp.abs(jnp.diag(seen.now.matrix)).max()
@@ -161,10 +163,10 @@ class AugmentedLagrangian(Alternative):
         return State(network, memory, seen.sigma, seen.pi, state.step + 1, more), info
 
 
-def _check(optimizer: Any, rate: float | Schedule) -> None:
+def _check(optimizer: Any, ema_rate: float | Schedule) -> None:
     check_optimizer(optimizer)
-    if not callable(rate) and not 0 < rate <= 1:
-        raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
+    if not callable(ema_rate) and not 0 < ema_rate <= 1:
+        raise ValueError(f"ema_rate must be in (0, 1], 1 being no averaging; got {ema_rate}")
 
 
 def _times(left: Float[Array, "b k"], right: Float[Array, "k k"]) -> Float[Array, "b k"]:

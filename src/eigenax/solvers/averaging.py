@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
+from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import Quotient, quotient, second_moment
 from eigenax.operators.base import Operator
 from eigenax.solvers.gradient import GradientSolver, with_pullback
@@ -36,7 +36,7 @@ class Info(NamedTuple):
     residuals: Float[Array, " k"]
     """√E[w r_k²] on the batch, r_k being what K v_k has beyond the span of v_1, …, v_k (for `Trace`, of all)."""
     gradient_norm: Float[Array, ""]
-    rate: Float[Array, ""]
+    ema_rate: Float[Array, ""]
     healthy: Bool[Array, ""]
 
 
@@ -63,20 +63,20 @@ class Seen(NamedTuple):
     sigma: Float[Array, "k k"]
     pi: Float[Array, "k k"]
     now: Quotient
-    rate: Float[Array, ""]
+    ema_rate: Float[Array, ""]
 
     def gradient(self, descent: Float[Array, "b k"]) -> Any:
         """With respect to the parameters, given that with respect to u at each point."""
         return self.pullback(self.weights[:, None] * descent / len(descent))
 
 
-def look(operator: Operator, state: State, batch: Batch, rate: Float[Array, ""]) -> Seen:
+def look(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, ""]) -> Seen:
     """The functions on a batch, and the averages with the batch in them."""
     u, pullback = with_pullback(state.network, batch)
     ku = operator.apply(state.network, batch, u)
-    sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), rate)
-    pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, rate))
-    return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), rate)
+    sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), ema_rate)
+    pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, ema_rate))
+    return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)
 
 
 def descend(
@@ -92,7 +92,7 @@ def descend(
     norm = optax.tree.norm(gradient)
     healthy = jnp.isfinite(norm) & jnp.isfinite(values).all() & jnp.isfinite(seen.now.matrix).all()
     sizes = jnp.sqrt(jnp.mean(seen.weights[:, None] * r**2, axis=0))
-    return eqx.apply_updates(seen.network, updates), memory, Info(values, sizes, norm, seen.rate, healthy)
+    return eqx.apply_updates(seen.network, updates), memory, Info(values, sizes, norm, seen.ema_rate, healthy)
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -102,5 +102,5 @@ def check_optimizer(optimizer: Any) -> None:
 
 
 def at_step(value: float | Schedule | None, step: Int[Array, ""], like: Float[Array, "k k"]) -> Float[Array, ""]:
-    """A rate at a step; one, where there is none."""
+    """A ema_rate at a step; one, where there is none."""
     return jnp.asarray(value(step) if callable(value) else 1.0 if value is None else value, like.dtype)

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray
 from eigenax.io.checkpoint import Load
 from eigenax.modes import Modes
 from eigenax.problem import Problem
-from eigenax.solvers.settings import described
+from eigenax.solvers.described import described
 from eigenax.stop_reason import StopReason
 
 
@@ -21,11 +21,11 @@ class Info(NamedTuple):
     """Numbers and lists of them, which are logged: `eigenvalues`, `residuals` and more."""
     finished: StopReason | None = None
     """Why the solver would not go on."""
-    trouble: str = ""
+    failure: str = ""
     """What went wrong, if the state is not to be used, and what to do."""
 
 
-class Saved(NamedTuple):
+class SavedState(NamedTuple):
     """What a checkpoint holds of a state: a tree of arrays, and plain data from which its shapes are known."""
 
     arrays: Any
@@ -83,9 +83,9 @@ class Solver(SolverChoice):
         """What to do about errors that are large, in a sentence, if it knows better than why it ended tells."""
         return ""
 
-    def saved(self, state: Any) -> Saved:
+    def saved(self, state: Any) -> SavedState:
         """What a checkpoint must hold of a state."""
-        return Saved(state)
+        return SavedState(state)
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> Any:
         """The state that was saved, with what was saved about it; the initial state tells the shapes."""

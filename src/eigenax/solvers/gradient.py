@@ -12,13 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.checks import check_choice, whole, whole_or_none
+from eigenax.checks import check_choice, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch, effective_share
-from eigenax.core.precision import Precision, counting_in, full_precision
+from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.ritz import Finish
-from eigenax.galerkin.missed import with_what_was_missed
-from eigenax.galerkin.trainable import default_parts
 from eigenax.io.checkpoint import Load
+from eigenax.locate.missed import with_what_was_missed
 from eigenax.measurement import FRESH, measure
 from eigenax.modes import Modes
 from eigenax.networks.base import in_precision
@@ -26,7 +25,8 @@ from eigenax.operators.base import Operator
 from eigenax.problem import Problem, check_network
 from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
-from eigenax.solvers.held_out import Kept, quotients, score
+from eigenax.solvers.default_parts import default_parts
+from eigenax.solvers.early_stopping import BestNetwork, quotients, score
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
 
@@ -49,7 +49,7 @@ class TrainingState(NamedTuple):
     sampler: Any
     lowest: Float[Array, " 2"]
     """The lowest sum of residuals so far, and the step it was seen at."""
-    kept: Kept | None
+    kept: BestNetwork | None
     """The network that did best on data that the source holds out, if it does."""
     step: Int[Array, ""]
 
@@ -59,22 +59,22 @@ class GradientSolver(Solver):
 
     Each update is on a `batch` of draws, in `precision`, and every `log_every` of them are a step of the driver.
     Results are measured on `samples` fresh points. `finish` is "ritz", the best combinations of the last hidden layer,
-    where the operator takes derivatives, and otherwise "rotate", which diagonalises Λ; "triangular" is the paper's.
+    where the operator takes derivatives, and otherwise "eigh", which diagonalises Λ; "cholesky" is the paper's.
     """
 
-    batch: int = eqx.field(static=True, default=256, kw_only=True, converter=partial(whole, "batch"))
+    batch: int = eqx.field(static=True, default=256, kw_only=True, converter=partial(positive_int, "batch"))
     samples: int = eqx.field(
-        static=True, default=FRESH, kw_only=True, converter=partial(whole, "samples", least=BATCHES)
+        static=True, default=FRESH, kw_only=True, converter=partial(positive_int, "samples", least=BATCHES)
     )
     precision: Precision = eqx.field(static=True, default="float32", kw_only=True)
     finish: Finish | None = eqx.field(static=True, default=None, kw_only=True)
     log_every: int | None = eqx.field(
-        static=True, default=None, kw_only=True, converter=partial(whole_or_none, "log_every")
+        static=True, default=None, kw_only=True, converter=partial(positive_int_or_none, "log_every")
     )
 
     wants_separate: ClassVar[bool] = False
     """Whether it is at its best with a network of its own for each function."""
-    trouble: ClassVar[str] = (
+    divergence_hint: ClassVar[str] = (
         "the covariance of the functions has no Cholesky factor or a gradient is not finite; lower the learning rate, "
         "raise the averaging rate towards 1, or enlarge the batch"
     )
@@ -107,7 +107,7 @@ class GradientSolver(Solver):
     def prepared(self, problem: Problem) -> Problem:
         """With a network, and with points where the states are, for those who give none."""
         problem = super().prepared(problem)
-        with counting_in(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True):
             if problem.network is None:
                 problem = default_parts(problem, self.wants_separate)
             problem = dataclasses.replace(problem, network=in_precision(problem.network))
@@ -122,7 +122,7 @@ class GradientSolver(Solver):
             raise ValueError(
                 f"batch must have at least n = {problem.n} points, since fewer cannot tell {problem.n} functions "
                 f"apart; got {draws}. Enlarge it, or give a solver that averages over batches from the start, such as "
-                "SpIN(…, rate=0.01)"
+                "SpIN(…, ema_rate=0.01)"
             )
 
     @property
@@ -132,24 +132,24 @@ class GradientSolver(Solver):
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
         """The solver's own state, and the sampler's."""
-        with counting_in(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True):
             sampler = problem.sampler.init(problem.network, jax.random.fold_in(key, 2**31 - 1), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
-            kept = None if problem.source.held_out is None else Kept.of(problem.network)
+            kept = None if problem.source.held_out is None else BestNetwork.of(problem.network)
             return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, kept, step)
 
     def step(self, problem: Problem, state: TrainingState, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
         """A chunk of updates."""
         begun, total = int(state.step), self.total(problem, state)
         length = min(self.log_every or max(1, min(LONGEST, total // LOOKS)), total - begun)
-        with counting_in(self.precision, at_least=True), full_precision():
+        with precision_scope(self.precision, at_least=True), full_precision():
             training = state._replace(kept=None)
             after, infos = _updates(self, problem.descending, problem.sampler, training, key, length)
             healthy = np.asarray(infos["healthy"])
             if not healthy.all():
                 where = begun + int(np.argmin(healthy))
                 nan = "" if where else "the operator or the network may have returned NaN or infinity, or "
-                return state, Info({}, trouble=f"diverged at step {where}: {nan}{self.trouble}")
+                return state, Info({}, failure=f"diverged at step {where}: {nan}{self.divergence_hint}")
             metrics = _averaged(infos, problem.sign)
             residuals = np.asarray(metrics.get("residuals", []))
             lowest = follow(np.asarray(after.lowest), residuals, begun + length)
@@ -161,7 +161,7 @@ class GradientSolver(Solver):
             return self._judged(problem, after, state.kept, metrics, key)
 
     def _judged(
-        self, problem: Problem, after: TrainingState, kept: Kept, metrics: dict[str, Any], key: PRNGKeyArray
+        self, problem: Problem, after: TrainingState, kept: BestNetwork, metrics: dict[str, Any], key: PRNGKeyArray
     ) -> tuple[TrainingState, Info]:
         """With the best network so far on held-out data, and whether there will be no better one."""
         seen, network, step = problem.source, after.solver.network, int(after.step)
@@ -182,7 +182,7 @@ class GradientSolver(Solver):
             problem.source,
             n=problem.n,
             which=problem.which,
-            finish=self.finish or ("ritz" if problem.operator.differential else "rotate"),
+            finish=self.finish or ("ritz" if problem.operator.differential else "eigh"),
             samples=self.samples,
             seed=problem.seed,
             precision=self.precision,
@@ -198,12 +198,12 @@ class GradientSolver(Solver):
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> TrainingState:
         """What was saved, in the precision of the run."""
-        with counting_in(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True):
             return load(self.init(problem, key))
 
     def settings(self, problem: Problem) -> dict[str, Any]:
         """Those of the training."""
-        with counting_in(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True):
             all_of_them = super().settings(problem)
         measuring = () if problem.tol is not None else OF_MEASURING
         return {name: value for name, value in all_of_them.items() if name not in measuring}

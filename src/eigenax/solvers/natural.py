@@ -9,8 +9,8 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
-from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
+from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
@@ -18,7 +18,7 @@ from eigenax.solvers.gradient import GradientSolver
 
 QUICK, SLOW = 0.9, 0.98
 """How much of their past the two averages of the residuals keep that tell whether they fall."""
-CALMER, CALMEST = 0.98, 0.01
+SHRINK, LEAST_SCALE = 0.98, 0.01
 """By how much steps become shorter while residuals do not fall, and the least they come to."""
 CURVED, STRAIGHT = 0.3, 0.1
 """Steps whose nonlinear part exceeds the first of these are shortened, below the second they may become longer."""
@@ -31,7 +31,7 @@ class NaturalState(NamedTuple):
     network: Any
     before: Float[Array, "g p"]
     """The last step."""
-    calm: Float[Array, ""]
+    step_scale: Float[Array, ""]
     """What is left of the first step size."""
     falling: Float[Array, " 2"]
     """A quick and a slow average of the logarithm of the residuals."""
@@ -57,7 +57,7 @@ class NaturalInfo(NamedTuple):
 class NaturalGradient(GradientSolver):
     """Solves min over δ of E[w |J δ − δu|²] + λ |δ − μ δ_before|² for the step δ of the parameters on every batch.
 
-    The functions should move by δu_k = −τ_k L_kk r_k − gauge (u_k − v_k), r the residual with the batch's own Λ, not
+    The functions should move by δu_k = −τ_k L_kk r_k − orthonormal_pull (u_k − v_k), r the residual with the batch's own Λ, not
     symmetrised. A separate network is solved mode by mode, a shared one at once; in the space of samples or of
     parameters, whichever is smaller. `damping` λ is relative to the mean diagonal of the Gram matrix, `momentum` is μ.
     Nothing is to be set by hand: τ comes from the spectrum seen so far and becomes shorter when the residuals no
@@ -71,15 +71,15 @@ class NaturalGradient(GradientSolver):
 
     damping: float = eqx.field(static=True, default=1e-3)
     momentum: float = eqx.field(static=True, default=0.9)
-    gauge: float = eqx.field(static=True, default=0.1)
+    orthonormal_pull: float = eqx.field(static=True, default=0.1)
 
     def __check_init__(self):
         if not self.damping > 0:
             raise ValueError(f"damping must be positive; got {self.damping}")
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must be at least 0 and below 1; got {self.momentum}")
-        if not self.gauge >= 0:
-            raise ValueError(f"gauge must be at least 0; got {self.gauge}")
+        if not self.orthonormal_pull >= 0:
+            raise ValueError(f"orthonormal_pull must be at least 0; got {self.orthonormal_pull}")
 
     @property
     def averages_from_the_start(self) -> bool:
@@ -102,15 +102,15 @@ class NaturalGradient(GradientSolver):
         v, r = residual(u, ku, now)
         seen, norms = jnp.diag(now.matrix), residual_norms(u, ku, weights, now)
         values = jnp.where(state.step == 0, seen, moving_average(state.values, seen, 0.1))
-        calm, falling = _calmed(state, norms)
-        rate = calm / spectral_size(values)
-        target = -rate * jnp.diag(now.cholesky) * r - self.gauge * (u - v)
+        step_scale, falling = _next_scale(state, norms)
+        rate = step_scale / spectral_size(values)
+        target = -rate * jnp.diag(now.cholesky) * r - self.orthonormal_pull * (u - v)
         direction = self._solve(parameters, batch, target, state.before)
         taken = _take(parameters, state, batch, u, direction)
         healthy = jnp.isfinite(direction).all() & jnp.isfinite(now.matrix).all()
         info = NaturalInfo(seen, norms, rate, taken.radius, taken.curvature, healthy)
         network = parameters.network(parameters.flat + taken.step)
-        return NaturalState(network, taken.step, calm, falling, values, taken.radius, state.step + 1), info
+        return NaturalState(network, taken.step, step_scale, falling, values, taken.radius, state.step + 1), info
 
     def _solve(
         self,
@@ -178,13 +178,13 @@ class _Parameters:
         return jnp.moveaxis(rows, 1, 0).reshape(1, outputs * len(x), -1)
 
 
-def _calmed(state: NaturalState, norms: Float[Array, " k"]) -> tuple[Float[Array, ""], Float[Array, " 2"]]:
+def _next_scale(state: NaturalState, norms: Float[Array, " k"]) -> tuple[Float[Array, ""], Float[Array, " 2"]]:
     """Shorter steps while a quick average of the residuals is no lower than a slow one: what is left then is noise."""
     seen = jnp.mean(jnp.log(norms + jnp.finfo(norms.dtype).tiny))
     keep = jnp.asarray([QUICK, SLOW], norms.dtype)
     falling = jnp.where(state.step == 0, seen, keep * state.falling + (1 - keep) * seen)
     stalled = falling[0] > falling[1] - 0.02
-    return jnp.where(stalled, jnp.maximum(CALMER * state.calm, CALMEST), state.calm), falling
+    return jnp.where(stalled, jnp.maximum(SHRINK * state.step_scale, LEAST_SCALE), state.step_scale), falling
 
 
 class _Taken(NamedTuple):

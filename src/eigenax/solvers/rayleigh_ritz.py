@@ -8,20 +8,20 @@ import jax
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from eigenax.checks import whole_or_none
-from eigenax.galerkin.base import Discretisation, Trial
-from eigenax.galerkin.embedding import OnCells, SoftmaxCells
-from eigenax.galerkin.graph import OnGraph, OnSteps
-from eigenax.galerkin.kernels import OnPairs
-from eigenax.galerkin.on_nodes import OnNodes, OnStates
-from eigenax.galerkin.place import OnDomain
-from eigenax.galerkin.series import OnSeries
-from eigenax.galerkin.sizes import Sizes
+from eigenax.bases.base import Discretisation, Trial
+from eigenax.bases.domain import OnDomain
+from eigenax.bases.graph import OnGraph, OnTransitions
+from eigenax.bases.kernel import OnPairs
+from eigenax.bases.nodal import OnNodes, OnStates
+from eigenax.bases.sizes import Sizes
+from eigenax.bases.softmax_cells import OnCells, SoftmaxCells
+from eigenax.bases.time_series import OnSeries
+from eigenax.checks import positive_int_or_none
 from eigenax.io.checkpoint import Load
 from eigenax.modes import Modes
 from eigenax.problem import Problem
 from eigenax.samples import BATCHES
-from eigenax.solvers.base import Info, Saved, Solver
+from eigenax.solvers.base import Info, SavedState, Solver
 from eigenax.stop_reason import StopReason
 
 FEW_DIMS = 3
@@ -59,10 +59,10 @@ class RayleighRitz(Solver):
     has_long_steps: ClassVar[bool] = True
 
     basis: SoftmaxCells | None = eqx.field(static=True, default=None)
-    n_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "n_basis"))
-    max_basis: int | None = eqx.field(static=True, default=None, converter=partial(whole_or_none, "max_basis"))
+    n_basis: int | None = eqx.field(static=True, default=None, converter=partial(positive_int_or_none, "n_basis"))
+    max_basis: int | None = eqx.field(static=True, default=None, converter=partial(positive_int_or_none, "max_basis"))
     samples: int | None = eqx.field(
-        static=True, default=None, converter=partial(whole_or_none, "samples", least=BATCHES)
+        static=True, default=None, converter=partial(positive_int_or_none, "samples", least=BATCHES)
     )
 
     def __check_init__(self):
@@ -124,7 +124,7 @@ class RayleighRitz(Solver):
 
     def step(self, problem: Problem, state: RitzState, key: PRNGKeyArray) -> tuple[RitzState, Info]:
         """One basis."""
-        form, number = state.form, state.form.following(state.scores)
+        form, number = state.form, state.form.next_trial(state.scores)
         assert number is not None, "finished before"
         last = state.last
         guess = state.last_guess if last is None or last.failed else _laid_out(form.next_guess(last))
@@ -135,7 +135,7 @@ class RayleighRitz(Solver):
         if best is None or best.failed or _is_better(form, trial, best):
             best, best_guess = trial, guess
         finished = None if trial.failed else form.why_stop(trial, best, scores)
-        if finished is None and form.following(scores) is None:
+        if finished is None and form.next_trial(scores) is None:
             all_taken = state.step + 1 == problem.max_steps
             finished = StopReason.MAX_STEPS if all_taken else StopReason.LARGEST_BASIS
         return RitzState(form, scores, trial, best, guess, best_guess, state.step + 1), Info(trial.metrics, finished)
@@ -162,10 +162,10 @@ class RayleighRitz(Solver):
         """As many bases as there are, or as were asked for."""
         return min(state.form.count, problem.max_steps or state.form.count)
 
-    def saved(self, state: RitzState) -> Saved:
+    def saved(self, state: RitzState) -> SavedState:
         """What the trials began with: they are done again, to the same bits, where a run goes on."""
         arrays = (state.scores, state.last_guess, state.best_guess, np.asarray(state.step))
-        return Saved(arrays, {"last": state.last and state.last.number, "best": state.best and state.best.number})
+        return SavedState(arrays, {"last": state.last and state.last.number, "best": state.best and state.best.number})
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> RitzState:
         """What was saved, and the trials once more."""
@@ -190,4 +190,4 @@ def _laid_out(guess: Any) -> Any:
 
 def discretisations(basis: SoftmaxCells | None) -> tuple[type[Discretisation], ...]:
     """Those that make functions of this kind, in the order in which they are asked."""
-    return (OnDomain, OnNodes, OnStates, OnGraph, OnSteps, OnSeries, OnPairs) if basis is None else (OnCells,)
+    return (OnDomain, OnNodes, OnStates, OnGraph, OnTransitions, OnSeries, OnPairs) if basis is None else (OnCells,)

@@ -9,12 +9,12 @@ Schedule = optax.Schedule
 """A number for each step."""
 
 
-def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.01) -> Schedule:
+def ema_schedule(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.01) -> Schedule:
     """β_t = max(floor, (α_t/α_0)^power): no averaging while the functions move fast, more as they slow down.
 
     With power < 1, α_t/β_t falls to zero as the two-timescale theory asks.
 
-    >>> rate = following(optax.exponential_decay(1e-3, 1000, 0.01))
+    >>> rate = ema_schedule(optax.exponential_decay(1e-3, 1000, 0.01))
     >>> round(float(rate(0)), 3), round(float(rate(1000)), 3)
     (1.0, 0.1)
     """
@@ -29,7 +29,7 @@ def following(learning_rate: Schedule, *, power: float = 0.5, floor: float = 0.0
 def starts_below_one(rate: float | Schedule) -> bool:
     """Whether averages are taken from the first step on.
 
-    >>> starts_below_one(0.01), starts_below_one(following(optax.constant_schedule(1.0)))
+    >>> starts_below_one(0.01), starts_below_one(ema_schedule(optax.constant_schedule(1.0)))
     (True, False)
     """
     return float(jnp.asarray(rate(jnp.zeros((), int)) if callable(rate) else rate)) < 1

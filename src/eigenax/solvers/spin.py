@@ -11,8 +11,8 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from eigenax.core import jacobian as jac
-from eigenax.core.averages import moving_average
 from eigenax.core.batch import Batch
+from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import (
     Quotient,
     masked_gradient_of_moments,
@@ -25,7 +25,7 @@ from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.solvers.averaging import Averaging, Info, Seen, State, at_step, check_optimizer, descend, look
-from eigenax.solvers.schedules import Schedule, following, second_moment_decay, starts_below_one
+from eigenax.solvers.schedules import Schedule, ema_schedule, second_moment_decay, starts_below_one
 
 Average = Literal["moments", "jacobian"]
 END_OF_TIME = 2**30
@@ -36,20 +36,20 @@ class SpIN(Averaging):
     """Stochastic descent along the masked gradient, its bias corrected by moving averages.
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
-    paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `rate` is the paper's β, a
-    number (1 is no correction) or a schedule such as `following(learning_rate)`. Without an optimiser it is Adam, whose
-    learning rate falls by a factor of 1000 in the course of the run, and `rate` follows that; with one it is 1. `gauge`
+    paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `ema_rate` is the paper's β, a
+    number (1 is no correction) or a schedule such as `ema_schedule(learning_rate)`. Without an optimiser it is Adam, whose
+    learning rate falls by a factor of 1000 in the course of the run, and `ema_rate` follows that; with one it is 1. `orthonormal_pull`
     pulls u weakly towards v, and `rescale` gives each function its residual in units of the spectrum instead of
     residual / L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well conditioned and
     change no eigenfunction.
 
-    >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", rate=0.01, gauge=0.0, rescale=False)
+    >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", ema_rate=0.01, orthonormal_pull=0.0, rescale=False)
     """
 
     optimizer: optax.GradientTransformation | None = eqx.field(static=True, default=None)
     average: Average = eqx.field(static=True, default="moments")
-    rate: float | Schedule | None = eqx.field(static=True, default=None)
-    gauge: float = eqx.field(static=True, default=0.1)
+    ema_rate: float | Schedule | None = eqx.field(static=True, default=None)
+    orthonormal_pull: float = eqx.field(static=True, default=0.1)
     rescale: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self):
@@ -57,15 +57,15 @@ class SpIN(Averaging):
             check_optimizer(self.optimizer)
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
-        rate = at_step(self.rate, jnp.asarray(END_OF_TIME), jnp.zeros((1, 1))).item()
-        if not 0 < rate <= 1:
-            raise ValueError(f"rate must be in (0, 1], 1 being no averaging; got {rate}")
+        ema_rate = at_step(self.ema_rate, jnp.asarray(END_OF_TIME), jnp.zeros((1, 1))).item()
+        if not 0 < ema_rate <= 1:
+            raise ValueError(f"ema_rate must be in (0, 1], 1 being no averaging; got {ema_rate}")
         decay = None if self.optimizer is None else second_moment_decay(self.optimizer)
-        if decay is not None and 1 - decay > rate * (1 + 1e-3):
+        if decay is not None and 1 - decay > ema_rate * (1 + 1e-3):
             warnings.warn(
                 f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
-                f"average (rate {rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
-                f"{1 - rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `rate`",
+                f"average (ema_rate {ema_rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
+                f"{1 - ema_rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `ema_rate`",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -75,13 +75,13 @@ class SpIN(Averaging):
         if self.optimizer is not None:
             return self
         learning_rate = optax.exponential_decay(3e-3, self.total(problem, None), 1e-3)
-        rate = following(learning_rate) if self.rate is None else self.rate
-        return dataclasses.replace(self, optimizer=optax.adam(learning_rate), rate=rate)
+        ema_rate = ema_schedule(learning_rate) if self.ema_rate is None else self.ema_rate
+        return dataclasses.replace(self, optimizer=optax.adam(learning_rate), ema_rate=ema_rate)
 
     @property
     def averages_from_the_start(self) -> bool:
-        """Unless the first rate is one."""
-        return starts_below_one(1.0 if self.rate is None else self.rate)
+        """Unless the first ema_rate is one."""
+        return starts_below_one(1.0 if self.ema_rate is None else self.ema_rate)
 
     def begin(self, network: Any, outputs: int) -> State:
         """The state before the first step: Σ̄ = I, all else zero."""
@@ -93,16 +93,16 @@ class SpIN(Averaging):
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        seen = look(operator, state, batch, at_step(self.rate, state.step, state.sigma))
+        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
         now, jacobian = seen.now, state.more
         size = spectral_size(jnp.diag(now.matrix)) if self.rescale else jnp.diag(now.cholesky)
         if self.average == "moments":
             v, r = residual(seen.u, seen.ku, now)
-            gradient = seen.gradient(r / size + self.gauge * (seen.u - v))
+            gradient = seen.gradient(r / size + self.orthonormal_pull * (seen.u - v))
         else:
             now = quotient(seen.sigma, second_moment(seen.u, seen.ku, seen.weights))
             v, r = residual(seen.u, seen.ku, now)
-            jacobian = moving_average(jacobian, self._half_jacobian(seen, batch), seen.rate)
+            jacobian = moving_average(jacobian, self._half_jacobian(seen, batch), seen.ema_rate)
             gradient = self._averaged_gradient(seen, now, size, jacobian, seen.u - v)
         assert self.optimizer is not None, "filled in by `resolved`"
         network, memory, info = descend(self.optimizer, state.optimizer, seen, gradient, jnp.diag(now.matrix), r)
@@ -120,5 +120,5 @@ class SpIN(Averaging):
         by_sigma, by_pi = masked_gradient_of_moments(now)
         scale = jnp.diag(now.cholesky) / size
         contract = jac.contract_separate if is_separate(seen.network) else jac.contract
-        of_batch = seen.gradient(seen.ku @ (by_pi * scale) + self.gauge * away)
+        of_batch = seen.gradient(seen.ku @ (by_pi * scale) + self.orthonormal_pull * away)
         return jax.tree.map(jnp.add, of_batch, contract(by_sigma * scale, half))

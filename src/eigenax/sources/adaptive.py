@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.checks import whole
+from eigenax.checks import positive_int
 from eigenax.core.batch import Function, Points
 from eigenax.core.lattice import drawn_in_proportion
 from eigenax.sources.base import Sampler, Source
@@ -40,7 +40,7 @@ class Adaptive(Sampler):
         if not isinstance(made, Source) or made.draws is not Points:
             came = type(source).__name__
             raise ValueError(f"Adaptive needs a source of single points, such as Box or Mixture; got {came}")
-        self.of, self.candidates = made, whole("candidates", candidates)
+        self.of, self.candidates = made, positive_int("candidates", candidates)
 
     @property
     def source(self) -> Source:

@@ -8,7 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray, Real
 
 from eigenax.checks import as_real
 from eigenax.core.batch import Points
-from eigenax.sources.base import Held, Source
+from eigenax.sources.base import HostData, Source
 
 
 class Arrays(Source):
@@ -19,10 +19,10 @@ class Arrays(Source):
     """
 
     data: Float[Array, "rows ..."]
-    held: Held[np.ndarray] = eqx.field(static=True)
+    host: HostData[np.ndarray] = eqx.field(static=True)
 
     def __init__(self, data: Real[ArrayLike, "rows ..."]):
-        self.data, self.held = as_real("data", data), Held(lambda: np.asarray(data, np.float64))
+        self.data, self.host = as_real("data", data), HostData(lambda: np.asarray(data, np.float64))
         if self.data.ndim < 2 or len(self.data) == 0:
             raise ValueError(
                 f"data must be an array of points (rows, features…); got shape {self.data.shape}. "
@@ -37,7 +37,7 @@ class Arrays(Source):
     @property
     def rows(self) -> Float[np.ndarray, "rows d"] | None:
         """All rows, unless they are images."""
-        return self.held.data if self.data.ndim == 2 else None
+        return self.host.data if self.data.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Rows of weight one."""

@@ -14,12 +14,12 @@ from eigenax.core.batch import Batch, Function, Pairs, Points
 from eigenax.domains.base import Domain
 
 if TYPE_CHECKING:
-    from eigenax.sources.graph_data import StepData, WholeGraph
+    from eigenax.sources.graph_data import TransitionData, WholeGraph
 
 
 @runtime_checkable
 class Component(Protocol):
-    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `Scales`."""
+    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `LogUniformRadius`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -27,11 +27,11 @@ class Component(Protocol):
         ...
 
     @property
-    def numbers(self) -> int:
+    def n_uniforms(self) -> int:
         """How many numbers between 0 and 1 place one point."""
         ...
 
-    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
         ...
 
@@ -43,7 +43,7 @@ class Component(Protocol):
 T = TypeVar("T")
 
 
-class Held(Generic[T]):
+class HostData(Generic[T]):
     """All the data there is, made when it is first asked for, beside the arrays that programs take of it.
 
     Programs never look inside, so that to them all are alike: data of one shape are compiled for once.
@@ -61,14 +61,14 @@ class Held(Generic[T]):
         return _holding, (self.data,)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held)
+        return isinstance(other, HostData)
 
     def __hash__(self) -> int:
-        return hash(Held)
+        return hash(HostData)
 
 
-def _holding(data: Any) -> Held:
-    return Held(lambda: data)
+def _holding(data: Any) -> HostData:
+    return HostData(lambda: data)
 
 
 class Sampler(eqx.Module):
@@ -122,7 +122,7 @@ class Source(Sampler):
     def sample(self, key: PRNGKeyArray, size: int) -> Batch:
         """A batch of `size` draws; the same key gives the same batch."""
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Batch:
+    def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Batch:
         """A batch whose points fill the domain evenly, for means over single points.
 
         The parts 0, 1, 2 … of one key fill it evenly together. Here they are independent draws, for want of better.
@@ -168,7 +168,7 @@ class Source(Sampler):
         return None
 
     @property
-    def steps(self) -> "StepData | None":
+    def steps(self) -> "TransitionData | None":
         """All steps."""
         return None
 

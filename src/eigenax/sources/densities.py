@@ -48,11 +48,11 @@ class Gaussian(eqx.Module):
         return (len(self.mean),)
 
     @property
-    def numbers(self) -> int:
+    def n_uniforms(self) -> int:
         """How many numbers between 0 and 1 place one point."""
         return len(self.mean)
 
-    def place(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
         normal = ndtri(uniform) @ jnp.asarray(self.cholesky, uniform.dtype).T
         return jnp.asarray(self.mean, uniform.dtype) + normal
@@ -90,11 +90,11 @@ class Radial(eqx.Module):
         return max(len(self.centre) - 1, 1)
 
     @property
-    def numbers(self) -> int:
+    def n_uniforms(self) -> int:
         """How many numbers between 0 and 1 place one point."""
         return self._radial_power + _direction_numbers(len(self.centre))
 
-    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
         """A gamma-distributed radius in a uniform direction, never exactly at the centre."""
         # The shape is a whole number: a sum of exponentials.
         power = self._radial_power
@@ -112,12 +112,12 @@ class Radial(eqx.Module):
         return r ** (power - dims) * jnp.exp(-r / self.scale) / (_sphere(dims) * gamma(power) * self.scale**power)
 
 
-class Scales(eqx.Module):
+class LogUniformRadius(eqx.Module):
     """Points around a centre, as many at every scale: the radius r has the density ∝ 1/(inner + r) up to `outer`.
 
     For a singularity whose states may be of any size between the two.
 
-    >>> Scales(0.01, 100.0, dims=2).shape
+    >>> LogUniformRadius(0.01, 100.0, dims=2).shape
     (2,)
     """
 
@@ -127,7 +127,7 @@ class Scales(eqx.Module):
 
     def __init__(self, inner: float, outer: float, centre: float | Sequence[float] = 0.0, dims: int | None = None):
         if not 0 < inner < outer:
-            raise ValueError(f"Scales needs 0 < inner < outer; got {inner} and {outer}")
+            raise ValueError(f"LogUniformRadius needs 0 < inner < outer; got {inner} and {outer}")
         self.inner, self.outer, self.centre = float(inner), float(outer), as_vector(centre, dims, "centre")
 
     @property
@@ -140,11 +140,11 @@ class Scales(eqx.Module):
         return log((self.outer + self.inner) / self.inner)
 
     @property
-    def numbers(self) -> int:
+    def n_uniforms(self) -> int:
         """How many numbers between 0 and 1 place one point."""
         return 1 + _direction_numbers(len(self.centre))
 
-    def place(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
+    def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
         """The points that uniform numbers stand for."""
         radius = self.inner * jnp.expm1(self._octaves * uniform[:, :1])
         radius = jnp.maximum(radius, _least_radius(self.inner, self.centre, uniform))

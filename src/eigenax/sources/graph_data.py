@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int, Real
 
 from eigenax.core.ritz import distance_to_exact
 from eigenax.core.row_keys import distinct
-from eigenax.core.scatter import scatter_of
+from eigenax.core.standard_error import scatter_of
 from eigenax.progress import progress_track
 
 PIECE, BATCH, LOOKED_AT = 4096, 1024, 20_000
@@ -117,7 +117,7 @@ class WholeGraph:
             yield nodes, self.laplacian[nodes]
 
 
-class StepData:
+class TransitionData:
     """All steps of a process, and `scale` times the Laplacian of their graph, in float64.
 
     Every other batch of them tells whether functions found on the rest hold.
@@ -128,9 +128,9 @@ class StepData:
             raise ValueError("there must be at least two steps, one to find functions and one to check them; got 1")
         self.before, self.after, self.rows, self.scale = before, after, before, scale
 
-    def scaled(self, scale: float) -> "StepData":
+    def scaled(self, scale: float) -> "TransitionData":
         """The same with another multiple of the Laplacian."""
-        return StepData(self.before, self.after, scale)
+        return TransitionData(self.before, self.after, scale)
 
     @cached_property
     def states(self) -> "States":

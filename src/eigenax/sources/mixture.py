@@ -53,14 +53,14 @@ class Mixture(Source):
         """Points of all components, with importance weights of mean one."""
         return self._placed(key, size, independent, 0)
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+    def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
         """The same, those of each component evenly spread."""
         return self._placed(key, size, shifted_lattice, part)
 
     def _placed(self, key: PRNGKeyArray, size: int, uniform: Callable[..., Array], part: int | Array) -> Points:
         counts = _apportion(size, self.shares)
         pieces = list(zip(self.components, counts, jax.random.split(key, len(counts)), strict=True))
-        drawn = [piece.place(uniform(key, count, piece.numbers, part * count)) for piece, count, key in pieces]
+        drawn = [piece.icdf(uniform(key, count, piece.n_uniforms, part * count)) for piece, count, key in pieces]
         x = jnp.concatenate(drawn)
         mixture = sum((count / size) * piece.density(x) for piece, count, _ in pieces)
         uniform_density = self.box.density(x)

@@ -1,199 +1,111 @@
-"""Walks on a graph, whose steps are pairs of nodes."""
+"""Steps of a process from one observation to the next, whose states nobody counts."""
 
-import warnings
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from eigenax.checks import as_array, as_real
-from eigenax.core.batch import Pairs
-from eigenax.sources.base import Held, Source
-from eigenax.sources.graph_data import WholeGraph
-
-LENGTH = 3
-"""Nodes of a walk: the one in the middle knows two of its neighbours, and residuals need as many."""
+from eigenax.checks import as_array, as_real, positive_int
+from eigenax.core.batch import Pairs, pairs_of
+from eigenax.sources.base import HostData, Source
+from eigenax.sources.graph_data import TransitionData
 
 
 class Transitions(Source):
-    """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each;
-    by their number unless given.
+    """Recorded steps, drawn uniformly: each an observation and the next one, a row of numbers, an image, or the number
+    of a state.
 
-    `edges` is a symmetric sparse matrix of weights, an undirected graph of networkx, whose nodes are numbered as they
-    come, or a list of pairs of node numbers, each edge in one direction or all in both, with `weights` if they differ.
-    All nodes count alike in the inner product, which makes `GraphLaplacian` D − A, or by `measure="degrees"`, which
-    makes it I − D⁻¹A; nodes without edges do not count.
+    They are the edges of the graph that the process walks on, each as often as it was taken; `GraphLaplacian` of them
+    is I − D⁻¹A of that graph, without its states being numbered. Whole numbers, one a step, are numbers of states,
+    which tell nothing else.
 
-    A batch of `size` is as many walks of three nodes along edges drawn uniformly, weighted without bias; where that is
-    as many as there are nodes, it is the whole graph, each node once.
-
-    >>> ring = Transitions([(k, (k + 1) % 10) for k in range(10)], features=np.eye(10))
-    >>> ring.shape
-    (10,)
+    >>> place = np.arange(10)
+    >>> Transitions(place, (place + 1) % 10).shape
+    (1,)
     """
 
-    features: Float[Array, "nodes ..."]
-    first: Int[Array, " entries"]
-    """Row of each entry of the matrix of weights, row by row."""
-    second: Int[Array, " entries"]
-    pair_weights: Float[Array, " entries"]
-    """The matrix of weights, over how often an entry is drawn."""
-    node_weights: Float[Array, " nodes"]
-    """What a node counts, over how often it is drawn: edges lend it to their ends."""
-    row_starts: Int[Array, " nodes_and_one"]
-    """Where the entries of each row begin."""
-    nodes: int = eqx.field(static=True)
-    """How many nodes have edges."""
-    measure: str = eqx.field(static=True)
-    held: Held[WholeGraph] = eqx.field(static=True)
+    before: Float[Array, "steps ..."]
+    after: Float[Array, "steps ..."]
+    host: HostData[TransitionData] = eqx.field(static=True)
     is_numbered: bool = eqx.field(static=True)
     draws = Pairs
 
-    def __init__(
-        self,
-        edges: Any,
-        features: Any = None,
-        *,
-        weights: Any = None,
-        measure: str = "nodes",
-    ):
-        if measure not in {"nodes", "degrees"}:
-            raise ValueError(f"measure must be 'nodes' or 'degrees'; got {measure!r}")
-        self.is_numbered = features is None
-        features = np.arange(_count_of(edges), dtype=float)[:, None] if features is None else features
-        self.features = as_real("features", features)
-        if self.features.ndim < 2:
+    def __init__(self, observations: Any, next_observations: Any):
+        both = [as_array("observations", one) for one in (observations, next_observations)]
+        self.is_numbered = all(map(are_numbers, both))
+        observations, next_observations = (one[:, None] if self.is_numbered and one.ndim == 1 else one for one in both)
+        self.before = as_real("observations", observations)
+        self.after = as_real("next_observations", next_observations)
+        shapes = self.before.shape, self.after.shape
+        if shapes[0] != shapes[1] or len(shapes[0]) < 2 or not shapes[0][0]:
             raise ValueError(
-                f"features must be an array (nodes, features…); got shape {self.features.shape}. One number a node is "
-                "features[:, None]"
+                "observations and next_observations must be arrays (steps, features…) of one shape, with one step at "
+                f"least; got {shapes[0]} and {shapes[1]}. One number a step is observations[:, None]"
             )
-        matrix = adjacency(edges, weights, len(self.features))
-        counts = np.diff(matrix.indptr)
-        self.nodes, entries = int((counts > 0).sum()), matrix.nnz
-        if self.nodes < len(counts):
-            warnings.warn(
-                f"{len(counts) - self.nodes} of {len(counts)} nodes have no edges and are left out", stacklevel=2
-            )
-        self.row_starts, self.second = jnp.asarray(matrix.indptr, jnp.int32), jnp.asarray(matrix.indices, jnp.int32)
-        self.first = jnp.asarray(np.repeat(np.arange(len(counts)), counts), jnp.int32)
-        # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
-        count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
-        total = self.nodes if measure == "nodes" else matrix.sum()
-        self.measure = measure
-        self.held = Held(lambda: WholeGraph(np.asarray(features, np.float64), matrix, measure))
-        self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
-        self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
+        self.host = HostData(
+            lambda: TransitionData(np.asarray(observations, np.float64), np.asarray(next_observations, np.float64))
+        )
+        if np.array_equal(np.asarray(observations), np.asarray(next_observations)):
+            raise ValueError("next_observations are the observations themselves: nothing moves")
+
+    @classmethod
+    def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Transitions":
+        """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
+        episodes = random_episodes(env, positive_int("steps", steps), seed)
+        return cls(*(np.concatenate(parts) for parts in zip(*((one[:-1], one[1:]) for one in episodes), strict=True)))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one node's features."""
-        return self.features.shape[1:]
+        """The shape of an observation."""
+        return self.before.shape[1:]
 
     @property
-    def graph(self) -> WholeGraph | None:
-        """All nodes and edges, unless nodes are images."""
-        return self.held.data if self.features.ndim == 2 else None
+    def steps(self) -> TransitionData | None:
+        """All steps, unless observations are images."""
+        return self.host.data if self.before.ndim == 2 else None
 
     @property
     def numbered(self) -> bool:
-        """Unless features were given."""
+        """Where observations are whole numbers, one a step."""
         return self.is_numbered
 
-    def whole(self) -> Pairs:
-        """Every node and every edge, in both directions."""
-        lent = self.node_weights[self.first], self.node_weights[self.second]
-        return Pairs(self.features, self.first, self.second, self.pair_weights, lent)
-
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
-        """So many walks, or the whole graph where that is less."""
-        if size >= self.nodes:
-            return self.whole()
-        at_first, *steps = jax.random.split(key, LENGTH)
-        node = self.first[jax.random.randint(at_first, (size,), 0, len(self.first))]
-        walk, weights = [node], []
-        for step in steps:
-            begin, end = self.row_starts[node], self.row_starts[node + 1]
-            entry = begin + jax.random.randint(step, (size,), 0, end - begin)
-            node = self.second[entry]
-            walk.append(node)
-            weights.append(self.pair_weights[entry])
-        nodes = jnp.concatenate(walk)
-        index = jnp.arange(size * (LENGTH - 1))
-        lent = self.node_weights[nodes]
-        return Pairs(self.features[nodes], index, index + size, jnp.concatenate(weights), (lent[:-size], lent[size:]))
+        """So many steps, all of weight one."""
+        index = jax.random.randint(key, (size,), 0, len(self.before))
+        return pairs_of(self.before[index], self.after[index])
 
 
-def _count_of(edges: Any) -> int:
-    """How many nodes a graph has, from whatever describes it."""
-    if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
-        return len(edges.nodes)
-    if scipy.sparse.issparse(edges):
-        return edges.shape[0]
-    numbers = as_array("edges", edges)  # of anything else than numbers `adjacency` says what is wrong
-    return int(numbers.max(initial=-1)) + 1 if np.issubdtype(numbers.dtype, np.integer) else 0
+def are_numbers(observations: np.ndarray) -> bool:
+    """Whether these are numbers of states, one for each step, also in a column.
+
+    >>> are_numbers(np.array([[3], [1]])), are_numbers(np.array([[3.0], [1.0]]))
+    (True, False)
+    """
+    return (
+        np.issubdtype(observations.dtype, np.integer) and observations.ndim > 0 and observations.shape[1:] in {(), (1,)}
+    )
 
 
-def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
-    """The symmetric matrix of weights of a graph, from whatever describes it, or one sentence on what is wrong."""
-    if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
-        edges = _from_networkx(edges)
-    if scipy.sparse.issparse(edges):
-        if weights is not None:
-            raise ValueError("weights belong to a list of edges; a matrix or a graph of networkx holds them itself")
-        matrix = scipy.sparse.csr_array(edges, dtype=np.float64)
-        if matrix.shape != (nodes, nodes):
-            raise ValueError(f"edges must be a matrix of nodes by nodes, here {(nodes, nodes)}; got {matrix.shape}")
-    else:
-        matrix = _from_list(edges, weights, nodes)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if matrix.nnz == 0:
-        raise ValueError("edges must hold at least one edge of positive weight; there is none")
-    if not (np.isfinite(matrix.data).all() and matrix.data.min() > 0):
-        raise ValueError(f"weights of edges must be positive numbers; got {matrix.data.min():g} among them")
-    asymmetry = abs(matrix - matrix.T).max()
-    if asymmetry > 1e-6 * matrix.data.max():
+def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:
+    """What a random agent sees in so many steps of a Gymnasium environment, episode by episode."""
+    if not hasattr(env, "action_space"):
+        raise ValueError(f"env must be an environment that was made: gymnasium.make(…); got {env!r}")
+    space = getattr(env, "observation_space", None)
+    if type(space).__name__ in {"Dict", "Tuple"}:
         raise ValueError(
-            f"edges must be symmetric, from i to j as from j to i; they differ by up to {asymmetry:g}. "
-            "Symmetrise a matrix A as (A + A.T) / 2, and list every edge once"
+            f"env must have observations that are arrays or numbers; got {type(space).__name__}: give "
+            "gymnasium.wrappers.FlattenObservation(env)"
         )
-    return matrix
-
-
-def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
-    """The matrix of a networkx graph, whose nodes are numbered in its own order."""
-    if graph.is_directed():
-        raise ValueError("edges must be an undirected graph; got a directed one: graph.to_undirected()")
-    numbers = {node: number for number, node in enumerate(graph.nodes)}
-    if numbers.keys() == set(range(len(numbers))) and any(node != number for node, number in numbers.items()):
-        raise ValueError(
-            f"the nodes of the graph are 0 to {len(numbers) - 1} in another order: give list(graph.edges) if they are "
-            "numbers of rows of features, or networkx.convert_node_labels_to_integers(graph) if rows are in its order"
-        )
-    entries = [(numbers[a], numbers[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
-    first, second, values = np.array(entries, np.float64).reshape(-1, 3).T
-    half = scipy.sparse.coo_array((values, (first.astype(int), second.astype(int))), (len(numbers), len(numbers)))
-    return scipy.sparse.csr_array(half + half.T - scipy.sparse.diags_array(half.diagonal()))
-
-
-def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
-    pairs = np.asarray(edges)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise ValueError(
-            "edges must be a list of pairs of node numbers (their weights are weights=…), a graph of networkx, or a "
-            f"symmetric sparse matrix; got {pairs.dtype} of shape {pairs.shape}"
-        )
-    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < nodes):
-        wrong = pairs.min() if pairs.min() < 0 else pairs.max()
-        raise ValueError(f"edges name node {wrong}, but features has {nodes} rows, nodes 0 to {nodes - 1}")
-    values = np.ones(len(pairs)) if weights is None else np.asarray(weights, np.float64)
-    if values.shape != (len(pairs),):
-        raise ValueError(f"weights must be one number for each of {len(pairs)} edges; got shape {values.shape}")
-    listed = scipy.sparse.coo_array((values, pairs.T), (nodes, nodes)).tocsr()
-    off_diagonal = listed - scipy.sparse.diags_array(listed.diagonal())
-    in_both_directions = off_diagonal.multiply(off_diagonal.T).count_nonzero() > 0
-    return listed if in_both_directions else scipy.sparse.csr_array(listed + off_diagonal.T)
+    env.action_space.seed(seed)
+    episodes: list[list[Any]] = []
+    over = True
+    for step in range(steps):
+        if over:
+            observation, _ = env.reset(seed=seed if step == 0 else None)
+            episodes.append([np.array(observation)])
+        observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        episodes[-1].append(np.array(observation))  # an environment may write into the same array again
+        over = terminated or truncated
+    return [np.stack(one) for one in episodes]

@@ -41,13 +41,13 @@ class Uniform(Source):
         """Independent points, weighted by area."""
         return self._placed(independent, key, size, 0)
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+    def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
         """Evenly spread points, weighted by area."""
         return self._placed(shifted_lattice, key, size, part * size)
 
     def _placed(self, uniform: Callable[..., Array], key: PRNGKeyArray, size: int, start: int | Array) -> Points:
-        x = self.over.place(uniform(key, size, self.over.numbers, start))
-        return Points(x, self.over.weigh(x))
+        x = self.over.icdf(uniform(key, size, self.over.n_uniforms, start))
+        return Points(x, self.over.importance_weights(x))
 
 
 class Distribution(Source):
@@ -72,14 +72,14 @@ class Distribution(Source):
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
         """Independent points."""
-        return self._placed(independent(key, size, self.of.numbers))
+        return self._placed(independent(key, size, self.of.n_uniforms))
 
-    def spread(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
+    def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
         """Evenly spread points."""
-        return self._placed(shifted_lattice(key, size, self.of.numbers, part * size))
+        return self._placed(shifted_lattice(key, size, self.of.n_uniforms, part * size))
 
     def _placed(self, uniform: Array) -> Points:
-        return Points(self.of.place(uniform), jnp.ones(len(uniform), uniform.dtype))
+        return Points(self.of.icdf(uniform), jnp.ones(len(uniform), uniform.dtype))
 
 
 def as_source(given: Any) -> Source:

@@ -1,0 +1,1 @@
+"""Functions that nothing trains, and the Rayleigh–Ritz problem in them."""

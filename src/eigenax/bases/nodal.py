@@ -1,0 +1,207 @@
+"""Graphs, and steps between states that are counted: the eigenvectors of their sparse matrix, node by node."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse
+from jaxtyping import Float
+from scipy.sparse.csgraph import connected_components
+
+from eigenax.bases.base import Discretisation, Trial
+from eigenax.bases.graph import values_elsewhere, whole_graph
+from eigenax.bases.nodal_fit import Fit, fitted
+from eigenax.bases.random_waves import signs_of
+from eigenax.bases.sizes import Sizes
+from eigenax.core.row_keys import distinct
+from eigenax.core.sparse_eigenvectors import lowest_eigenvectors, room_for
+from eigenax.errors import SingularMomentsError
+from eigenax.measurement import Solution
+from eigenax.networks.nodal import NodalValues
+from eigenax.problem import Problem
+from eigenax.sources.graph_data import TransitionData, WholeGraph
+from eigenax.stop_reason import StopReason
+
+STEPS_PER_STATE = 8
+"""Steps there must be for each state, on average, if states are known by features: fewer tell less of single ones."""
+MISSED = 0.5
+"""What a fit may miss of a function's variance before it is told of."""
+
+
+class Eigenvectors(NamedTuple):
+    """Eigenvalues from the end that was asked for, and functions at nodes, orthonormal under what these count."""
+
+    values: Float[np.ndarray, " n"]
+    functions: Float[np.ndarray, "nodes n"]
+    """Zero at nodes that do not count."""
+    next_value: float | None
+    parts: int
+    method: str
+
+
+class NodalBasis(Discretisation):
+    """Functions that take any value at each node: of L v = λ M v nothing is missed.
+
+    Nodes are all rows that differ. Where they have features, random waves of these are fitted to the values, so that
+    there are values at other rows too.
+    """
+
+    has_use_for: ClassVar[frozenset[str]] = frozenset()
+    graph: WholeGraph
+
+    @abstractmethod
+    def measured(self, found: Eigenvectors) -> Solution:
+        """The eigenvectors with their errors."""
+
+    def trial(self, number: int, guess: Any) -> Trial:
+        """The eigenvectors, and functions between the nodes."""
+        p, graph = self.problem, self.graph
+        if p.n > graph.rank:
+            raise SingularMomentsError(
+                f"{p.n} functions cannot be told apart, only {graph.rank} can be: ask for fewer modes, or give "
+                "features that tell more nodes apart"
+            )
+        found = eigenvectors(graph, p.n, int(p.sign), p.seed)
+        fit = None if p.source.numbered else fitted(graph, found.functions, p.seed)
+        solution = self.measured(found)._replace(next_value=found.next_value, note=_note(found, fit))
+        told = solution.metrics() | {"nodes": graph.rank, "method": found.method}
+        return Trial(number, (found, fit), float(np.nansum(solution.residuals)), told, solution, graph.rank)
+
+    def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
+        """There is nothing else."""
+        return StopReason.DECOMPOSED
+
+    def network(self, trial: Trial) -> NodalValues:
+        """The table of values, and the waves."""
+        (found, fit), there = trial.basis, self.graph.counts > 0
+        between = (None, None) if fit is None else (fit.waves.network(), fit.coefficients)
+        return NodalValues.of(self.graph.rows[there], found.functions[there], *between)
+
+    def signs(self, trial: Trial, solution: Solution) -> Float[np.ndarray, " n"]:
+        """From all nodes."""
+        return signs_of([trial.basis[0].functions])
+
+
+class OnNodes(NodalBasis):
+    """All nodes of a graph, by what they count."""
+
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        self.whole: WholeGraph = whole_graph(problem)
+        places, self.numbers = distinct(self.whole.rows)
+        self.graph, self.problem, self.count = self.whole.merged(places, self.numbers), problem, 1
+
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences along the edges of a graph, as far as memory goes."""
+        graph = problem.source.graph
+        if problem.operator.differences is None or graph is None:
+            return "GraphLaplacian or Slowness on Graph between rows of numbers"
+        return None if room_for(len(graph.rows), problem.n) else "fewer modes of a graph of so many nodes"
+
+    def measured(self, found: Eigenvectors) -> Solution:
+        """Exact but for rounding, and where nodes with the same features had to have the same value."""
+        _, distances, residuals = self.whole.quotients(found.functions[self.numbers])
+        n = self.problem.n
+        return Solution(found.values, np.eye(n), np.zeros(n), distances, residuals)
+
+
+class OnStates(NodalBasis):
+    """All states that steps were taken between: each step counts as an edge, each state by the steps it is in."""
+
+    def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
+        steps, factor = problem.source.steps, problem.operator.differences
+        assert steps is not None, "asked for before"
+        assert factor is not None, "asked for before"
+        self.states, self.scale = steps.states, 2 * factor
+        self.steps = TransitionData(self.states.before[:, None], self.states.after[:, None], self.scale)
+        self.graph, self.problem, self.count = self.states.graph(slice(None), self.scale), problem, 1
+
+    @classmethod
+    def why_not(cls, problem: Problem) -> str | None:
+        """It takes differences along steps between numbered states, or such as are seen again and again."""
+        source = problem.source
+        if problem.operator.differences is None or source.steps is None:
+            return "GraphLaplacian or Slowness on Transitions between rows of numbers"
+        states, steps = source.steps.states, len(source.steps.before)
+        again = source.numbered or STEPS_PER_STATE * len(states.rows) <= steps
+        return (
+            None
+            if again and room_for(len(states.rows), problem.n)
+            else "Transitions between states that are seen again"
+        )
+
+    def measured(self, found: Eigenvectors) -> Solution:
+        """The scatter between groups of steps, and how functions of one half of them do on the other."""
+        n = self.problem.n
+        scatter, residuals = self.steps.errors(_at(found.functions), found.values)
+        return Solution(found.values, np.eye(n), scatter, np.abs(self._elsewhere() - found.values), residuals)
+
+    def _elsewhere(self) -> Float[np.ndarray, " n"]:
+        """The values of the functions of one half of the steps, on the other."""
+        p, sign = self.problem, int(self.problem.sign)
+        half = self.states.graph(self.steps.half(), self.scale)
+        if p.n > half.rank:
+            return np.full(p.n, sign * np.inf)
+        functions = eigenvectors(half, p.n, sign, p.seed).functions
+        # States not seen yet are as those that they are next to.
+        nearby = self.graph.matrix * (half.counts > 0)
+        unseen = (half.counts == 0) & (nearby.sum(1) > 0)
+        functions[unseen] = (nearby @ functions / np.maximum(nearby.sum(1), 1)[:, None])[unseen]
+        sigma, pi = self.steps.halves(_at(functions), False)[1]
+        return values_elsewhere(sigma, pi, sign)
+
+
+def eigenvectors(graph: WholeGraph, n: int, sign: int, seed: int) -> Eigenvectors:
+    """The first n of L v = λ M v, and the value after them; a constant on each part is one where λ = 0.
+
+    >>> path = WholeGraph(np.eye(2), scipy.sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]), "nodes")
+    >>> eigenvectors(path, 2, 1, seed=0).values
+    array([0., 2.])
+    """
+    there = graph.counts > 0
+    root = np.sqrt(graph.counts[there])
+    over = scipy.sparse.diags_array(1 / root)
+    matrix = scipy.sparse.csr_array(sign * (over @ graph.laplacian[there][:, there] @ over))
+    positive, size = sign * graph.scale > 0, 2 * graph.size
+    parts, labels = connected_components(matrix, directed=False)
+    constants = _constants(root, labels, min(parts, n + 1)) if positive else np.zeros((len(root), 0))
+    many = min(n + 1, len(root)) - constants.shape[1]
+    values, vectors, method = np.zeros(constants.shape[1]), constants, "parts alone"
+    if many:
+        found = lowest_eigenvectors(matrix, many, constants, 0.0 if positive else -size, size, seed)
+        values, vectors, method = np.append(values, found.values), np.hstack([constants, found.vectors]), found.method
+    functions = np.zeros((len(there), n))
+    functions[there] = vectors[:, :n] / root[:, None]
+    following = float(sign * values[n]) if len(values) > n else None
+    return Eigenvectors(sign * values[:n], functions, following, int(parts), method)
+
+
+def _constants(root: Float[np.ndarray, " p"], labels: np.ndarray, count: int) -> Float[np.ndarray, "p count"]:
+    """Orthonormal combinations of what is constant on each part, times the root of what nodes count; on all first."""
+    on_parts = np.where(labels[:, None] == np.arange(count - 1), 1.0, 0.0)
+    basis = np.linalg.qr(root[:, None] * np.hstack([np.ones((len(root), 1)), on_parts]))[0]
+    return basis * np.where(basis.sum(0) < 0, -1.0, 1.0)
+
+
+def _note(found: Eigenvectors, fit: Fit | None) -> str:
+    notes = []
+    if found.parts > 1:
+        shared = f"the graph has {found.parts} parts that nothing joins, each with an eigenvalue of 0"
+        told = found.functions.shape[1] <= found.parts and not found.values.any()
+        notes.append(shared + "; all that was asked for tells only these apart: ask for more modes" * told)
+    if found.method == "lobpcg":
+        notes.append(
+            "the graph's matrix is too large to be factored, and its eigenvalues are too close to each other for "
+            "Lanczos' method: values and functions are as far as LOBPCG came, which residuals tell"
+        )
+    if fit is not None and fit.missed > MISSED:
+        notes.append(
+            "functions are exact at nodes alone: between them they are a fit by features, which at nodes it does not "
+            f"know misses up to {100 * min(fit.missed, 1):.0f} % of a function's variance"
+        )
+    return "; ".join(notes)
+
+
+def _at(functions: Float[np.ndarray, "nodes n"]):
+    """Functions of numbers of nodes."""
+    return lambda numbers: functions[numbers[:, 0].astype(int)]

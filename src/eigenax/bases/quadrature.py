@@ -1,0 +1,87 @@
+"""Points and weights that stand for a distribution, or for rows of data."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy.special import ndtr
+
+from eigenax.core.batch import Points
+from eigenax.core.precision import precision_scope
+from eigenax.sources.base import Component, Source
+
+CANDIDATES, NOTHING = 128, 1e-40
+"""Lattices that are tried, and the share of the largest weight below which weights are zero."""
+
+
+class Quadrature(NamedTuple):
+    """Points and weights that add up to one: means over a distribution, or over data."""
+
+    x: Float[np.ndarray, "p d"]
+    weights: Float[np.ndarray, " p"]
+    own: float = 1.0
+    others: float = 1.0
+    """What the pair of a point with itself counts in a mean over pairs, and a pair with another."""
+
+
+def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature:
+    """Points to find or to measure functions on; other repeats give others."""
+    rows, density = source.rows, source.density
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 8), repeat)
+    if rows is not None:
+        order = np.random.default_rng(seed).permutation(len(rows))
+        kept, every = np.roll(order, -repeat * size)[: min(size, len(rows))], len(rows)
+        own = len(kept) / every  # of the pairs of all rows, fewer are of a row with itself
+        others = own * (every - 1) / max(len(kept) - 1, 1)
+        return Quadrature(rows[kept], np.full(len(kept), 1 / len(kept)), own, others)
+    if density is not None:
+        return _crowded(density, size, np.random.default_rng([seed, 8, repeat]))
+    with precision_scope("float64"):
+        batch = source.sample_qmc(key, size)
+    assert isinstance(batch, Points), "kernels act on points"
+    x, weights = (np.asarray(part, np.float64) for part in batch)
+    return Quadrature(x, weights / weights.sum())
+
+
+def _crowded(density: Component, size: int, rng: np.random.Generator) -> Quadrature:
+    """A lattice, shifted at random, bent towards the edges of the unit cube and weighted by how much it is bent.
+
+    Later eigenfunctions are large in the tails, where points of the density itself are few. The weights vanish at the
+    edges with all derivatives, so that the lattice, which is periodic, is far more precise than its number of points
+    would be otherwise.
+    """
+    numbers = density.n_uniforms
+    width = 1.0 if numbers <= 5 else 0.7  # in many dimensions weights would come to differ too much
+    turns = np.arange(size)[:, None] * _generator(size, numbers) % size / size + rng.random(numbers)
+    t = np.clip(turns % 1, 1e-12, 1 - 1e-12)
+    y = width * (np.log(t) - np.log1p(-t))
+    weights = np.prod(np.exp(-(y**2) / 2) * width / (t * (1 - t)), axis=1)
+    weights = np.where(weights > NOTHING * weights.max(), weights, 0)  # numbers near the least that there are are slow
+    uniform = np.clip(ndtr(y), 2.0**-53, 1 - 2.0**-53)
+    with precision_scope("float64"):
+        x = np.asarray(_placed(density, jnp.asarray(uniform)), np.float64)
+    return Quadrature(x, weights / weights.sum())
+
+
+@eqx.filter_jit
+def _placed(density: Component, uniform: Float[Array, "p m"]) -> Float[Array, "p d"]:
+    return density.icdf(uniform)
+
+
+def _generator(size: int, dims: int) -> Int[np.ndarray, " m"]:
+    """Steps 1, a, a² … of a lattice along each axis, of those tried the ones that integrate best (least P₂)."""
+    if dims == 1:
+        return np.ones(1, np.int64)
+
+    def powers(step: int) -> Int[np.ndarray, " m"]:
+        return np.array([pow(step, power, size) for power in range(dims)])
+
+    def error(step: int) -> float:
+        t = np.arange(size)[:, None] * powers(step) % size / size
+        return float(np.prod(1 + 2 * np.pi**2 * (t**2 - t + 1 / 6), axis=1).mean())
+
+    tried = 2 * np.random.default_rng(0).integers(1, size // 2, CANDIDATES) + 1  # odd: sizes are powers of two
+    return powers(min(tried.tolist(), key=error))

@@ -1,1 +1,0 @@
-"""Scores against the truth, where it is known."""

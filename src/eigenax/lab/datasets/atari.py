@@ -1,0 +1,106 @@
+"""Frames of a random agent playing Atari games, in files that are mapped into memory."""
+
+import concurrent.futures
+import difflib
+import itertools
+import multiprocessing
+import os
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import numpy as np
+
+from eigenax.errors import InputError, RunError
+from eigenax.io.files import explained, locked, make_folder, write_atomically
+from eigenax.lab.datasets.gameplay import KINDS, Gameplay
+from eigenax.progress import progress_track
+
+STREAM = 2500
+"""Steps that are played from a fresh game and written at once."""
+DONE = "done.txt"
+
+
+def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bool = False) -> Gameplay:
+    """So many steps of a random agent: grey, 84×84, one in four frames, an action repeated in between.
+
+    They are in `folder`, and collected first if they are not: on all cores, to the same frames whatever their number.
+    What was interrupted goes on. Not by the vector environment of ale-py, which does not tell the console's memory.
+    """
+    check_game(game)
+    make_folder(folder)
+    with locked(folder):
+        done = _done(folder, f"{game} {steps} {seed}", steps)
+        missing = [stream for stream in range(-(-steps // STREAM)) if stream not in done]
+        if missing:
+            _collect(game, steps, seed, folder, missing, progress)
+    return Gameplay(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in KINDS))
+
+
+def check_game(game: str) -> None:
+    """Raise `RunError` unless ale-py is installed and knows the game, naming those with similar names."""
+    try:
+        from ale_py import roms
+    except ImportError as error:
+        raise InputError("Atari games need the extra eigenax[atari]: pip install 'eigenax[atari]'") from error
+    known = roms.get_all_rom_ids()
+    if game not in known:
+        close = difflib.get_close_matches(game, known, 3, 0.5)
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(sorted(known))}"
+        raise InputError(f"--game: there is no Atari game {game!r}{hint}")
+
+
+def _done(folder: Path, about: str, steps: int) -> set[int]:
+    """Which streams are in the folder's files already; the files are made if there are none."""
+    record = folder / DONE
+    if not record.exists():
+        with explained(folder):
+            for name, (kind, shape) in KINDS.items():
+                np.lib.format.open_memmap(folder / f"{name}.npy", "w+", kind, (steps, *shape)).flush()
+                _take_room(folder / f"{name}.npy")
+        write_atomically(record, about + "\n")
+    kept, *streams = record.read_text().splitlines()
+    if kept != about:
+        raise RunError(f"{folder} holds other gameplay, {kept}, not {about}; give another folder, or delete it")
+    return set(map(int, streams))
+
+
+def _take_room(path: Path) -> None:
+    """Have the disk keep room for a file: one that is full ends a process that writes to a mapped file."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int], progress: bool) -> None:
+    """Play what is missing, each stream in a process of its own, and write down which are there."""
+    from eigenax.lab.datasets.atari_player import play
+
+    kept = [np.lib.format.open_memmap(folder / f"{name}.npy", "r+") for name in KINDS]
+    lengths = [min(STREAM, steps - stream * STREAM) for stream in missing]
+    with players(len(missing)) as pool:
+        played = pool.map(play, itertools.repeat(game), lengths, itertools.repeat(seed), missing)
+        shown = progress_track(played, f"playing {game}", show=progress, total=len(missing))
+        try:
+            for stream, part in zip(missing, shown, strict=True):
+                for array, values in zip(kept, part, strict=True):
+                    array[stream * STREAM : stream * STREAM + len(values)] = values
+                    array.flush()
+                with (folder / DONE).open("a") as record:
+                    record.write(f"{stream}\n")
+        except BrokenProcessPool as error:
+            raise InputError(
+                f"{game} cannot be played: the emulator ended. Some games are for two players only; or there is too "
+                "little memory"
+            ) from error
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def players(most: int) -> concurrent.futures.ProcessPoolExecutor:
+    """Processes that play, as many as there are cores at most; they end when this one does."""
+    from eigenax.lab.datasets.atari_player import end_with_parent
+
+    # Spawned and not forked: a fork of a process that runs JAX may hang.
+    context = multiprocessing.get_context("spawn")
+    return concurrent.futures.ProcessPoolExecutor(min(most, os.cpu_count() or 1), context, end_with_parent)

@@ -1,0 +1,150 @@
+"""What every experiment has: settings with presets, and a run that leaves a folder.
+
+Nothing here imports JAX, so that the command line can show help at once.
+"""
+
+import abc
+import dataclasses
+import math
+from collections.abc import Set
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from eigenax.domains.box import Boundary
+    from eigenax.modes import Modes
+
+
+class Outcome(NamedTuple):
+    """What a run found, before it is written down."""
+
+    modes: "Modes"
+    result: dict[str, Any]
+    """The experiment's own entries of result.json."""
+    figures: "dict[str, tuple[Figure, str]]"
+    """Pictures by file name, each with a caption for the page."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment(abc.ABC):
+    """Settings of an experiment; `presets` change several defaults at once."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    command: ClassVar[tuple[str, ...]]
+    """The words after `eigenax` that run it, before its settings."""
+    positional: ClassVar[tuple[str, ...]] = ()
+    """Settings that are given without a flag."""
+    presets: ClassVar[dict[str, dict[str, Any]]]
+    least_steps: ClassVar[int] = 1
+    """Zero where that stands for as many as it takes."""
+    noun: ClassVar[str] = "mode"
+    values: ClassVar[str] = "Eigenvalues"
+    """What a run finds, what their numbers are, and how those are to be read, on its page."""
+    reading: ClassVar[str] = (
+        "Learned values are Rayleigh quotients on fresh samples; the standard error has their sampling scatter and "
+        "what more functions or training would still change, and the residual shows what is left to learn."
+    )
+
+    n: int = 9
+    """Number of modes."""
+    seed: int = 0
+    """Seed of everything random."""
+    preset: str = "quick"
+    """Set of defaults that the other settings change."""
+    steps: int = 1000
+    """Training steps."""
+
+    def __init_subclass__(cls):
+        if "command" not in cls.__dict__ and hasattr(cls, "name"):
+            cls.command = ("run", cls.name)
+
+    @classmethod
+    def with_preset(cls, preset: str) -> Self:
+        """The settings of a preset."""
+        if preset not in cls.presets:
+            raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
+        return cls(preset=preset, **cls.presets[preset])
+
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
+        """The same settings without what depends on where and when they are read, such as the working folder.
+
+        `given` are the names of those that somebody asked for.
+        """
+        return self
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        self.check_at_least_one("n")
+        self.check_at_least(self.least_steps, "steps")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
+        if self.preset not in self.presets:
+            raise ValueError(f"unknown preset {self.preset!r}; there are: {', '.join(self.presets)}")
+
+    def check_at_least_one(self, *names: str) -> None:
+        """Refuse settings below 1."""
+        self.check_at_least(1, *names)
+
+    def check_at_least(self, least: int, *names: str) -> None:
+        """Refuse settings below a number."""
+        for name in names:
+            if getattr(self, name) < least:
+                raise ValueError(f"--{flag(name)} must be at least {least}; got {getattr(self, name)}")
+
+    def check_positive(self, *names: str) -> None:
+        """Refuse settings that are not positive and finite."""
+        for name in names:
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"--{flag(name)} must be positive and finite; got {getattr(self, name)}")
+
+    def check_not_negative(self, *names: str) -> None:
+        """Refuse settings that are negative or not finite; zero stands for an automatic choice."""
+        for name in names:
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"--{flag(name)} must be positive, or 0 for automatic; got {getattr(self, name)}")
+
+    @abc.abstractmethod
+    def run(self, folder: "Path", progress: bool) -> Outcome:
+        """Train in a folder, going on from what is there, and measure."""
+
+
+def flag(name: str) -> str:
+    """How a setting is called on the command line."""
+    return name.replace("_", "-")
+
+
+def numbers(name: str, text: str, count: int) -> tuple[float, ...]:
+    """Comma-separated numbers, or one that stands for all.
+
+    >>> numbers("low", "-1", 2), numbers("low", "-1, -2.5", 2)
+    ((-1.0, -1.0), (-1.0, -2.5))
+    """
+    try:
+        values = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        values = ()
+    if not all(map(math.isfinite, values)) or len(values) not in {1, count}:
+        raise ValueError(f"--{flag(name)} must be one number, or {count} with commas between them; got {text!r}")
+    return values if len(values) == count else values * count
+
+
+def boundaries(text: str, dims: int) -> "tuple[Boundary, ...]":
+    """Comma-separated words, or one that stands for all axes; two of them with a colon are for the faces of one axis.
+
+    >>> boundaries("neumann", 2), boundaries("dirichlet:neumann, periodic", 2)
+    (('neumann', 'neumann'), (('dirichlet', 'neumann'), 'periodic'))
+    """
+    from eigenax.domains.box import Box
+
+    axes: Any = [tuple(word.strip() for word in axis.split(":")) for axis in text.split(",")]
+    axes = [words if len(words) > 1 else words[0] for words in axes]
+    try:
+        return Box(0.0, 1.0, dims=dims, boundary=axes if len(axes) > 1 else axes * dims).boundary
+    except ValueError as error:
+        raise ValueError(
+            f"--{error}; on the command line, dirichlet,periodic is for two axes, dirichlet:neumann for one"
+        ) from error

@@ -1,0 +1,246 @@
+"""Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
+
+import dataclasses
+from collections.abc import Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from eigenax.errors import InputError
+from eigenax.lab.experiment import Outcome
+from eigenax.lab.experiments.published import PUBLISHED
+from eigenax.lab.experiments.slow_features import SlowFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eigenax.lab.datasets.gameplay import Gameplay
+    from eigenax.modes import Modes
+
+HELD = 2**33
+"""Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
+COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
+"""The ways to find features, by what their slowness is called in the table."""
+LEAST_FRAMES = 1000
+"""Frames to learn from or to measure on, at least."""
+DRAWS = 64
+"""Batches on which features are ordered."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Atari(SlowFeatures):
+    """Slow features of a random agent's view of an Atari game, beside successor features and principal components.
+
+    `best` is our settings and `paper` the published ones, both for a GPU; `quick` takes six minutes on two cores.
+    """
+
+    name: ClassVar[str] = "atari"
+    summary: ClassVar[str] = "slow features of an Atari game, beside successor features and principal components"
+    kernel: ClassVar[int] = 6
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "best": {},
+        "quick": {
+            "frames": 20_000,
+            "held_out": 6000,
+            "steps": 700,
+            "clips": 12,
+            "channels": "16,16,16",
+            "successor_steps": 500,
+            "successor_maps": 16,
+            "successor_width": 128,
+            "latent": 256,
+            "target_every": 20,
+        },
+        "paper": PUBLISHED
+        | {
+            "steps": 1_000_000,
+            "clips": 24,
+            "activation": "relu",
+            "learning_rate": 1e-6,
+            "schedule": "constant",
+            "spare": 0,
+            "coarse": 1,
+        },
+    }
+
+    preset: str = "best"
+    """Set of defaults that the other settings change."""
+    game: str = "beam_rider"
+    """The game, by its name in ale-py, such as space_invaders, montezuma_revenge or ms_pacman."""
+    data: str = ""
+    """Folder of the gameplay, for several runs to share; by default it is in that of the run."""
+    n: int = 5
+    """Number of features; the constant one is not counted."""
+    spare: int = 5
+    """Functions learned beyond the features and then left out, so that the features are the slowest of more."""
+    coarse: int = 2
+    """Side of the squares of pixels that slow features see as one, to keep what is small out of sight; 1 for none."""
+    steps: int = 400
+    """Training steps of the slow features; with more they are slower, and of rarer things."""
+    clips: int = 48
+    """Clips in a batch."""
+    frames: int = 500_000
+    """Frames of a random agent to learn from."""
+    held_out: int = 64_000
+    """Frames of other games, on which everything is measured."""
+    channels: str = "64,64,64"
+    """Feature maps of each convolution, with commas between them."""
+    width: int = 128
+    """Units of the layer after them."""
+    successor_steps: int = 300_000
+    """Training steps of the successor features."""
+    successor_batch: int = 32
+    """Transitions in a batch of theirs."""
+    successor_learning_rate: float = 1e-4
+    """Learning rate of theirs, of RMSProp."""
+    successor_maps: int = 64
+    """Feature maps of each of their convolutions."""
+    successor_width: int = 1024
+    """Units of the layers after them."""
+    latent: int = 2048
+    """Numbers in the code that predicts the next frame, each of which has a successor feature."""
+    target_every: int = 10_000
+    """Steps after which the network that successor features are compared with becomes the present one."""
+
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
+        """With the whole path of the gameplay; a game that is not there is refused."""
+        from eigenax.lab.datasets.atari import check_game
+
+        check_game(self.game)
+        data = Path(self.data).resolve()
+        if any(part.is_file() for part in (data, *data.parents)):
+            raise InputError(f"--data must be a folder; {self.data} is a file")
+        return dataclasses.replace(self, data=str(data) if self.data else "")
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        from eigenax.lab.datasets.gameplay import SIDE
+
+        super().check()
+        self.check_at_least_one(
+            "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
+            "target_every", "coarse",
+        )  # fmt: skip
+        self.check_positive("successor_learning_rate")
+        self.check_at_least(0, "spare")
+        self.check_at_least(LEAST_FRAMES, "frames", "held_out")
+        if self.length >= self.frames:
+            raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
+        if self.coarse > SIDE:
+            raise ValueError(f"--coarse must be at most {SIDE}, the side of a frame; got {self.coarse}")
+        if self.latent < self.n:
+            raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
+
+    @property
+    def functions(self) -> int:
+        """Functions that are learned, of which the slowest are the features."""
+        return self.n + self.spare
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Play, train both, and measure what all three found on other games."""
+        import numpy as np
+
+        from eigenax.io.metrics import read_metrics
+        from eigenax.lab.baselines.successor import STACK, with_whole_stacks
+        from eigenax.lab.report.atari import NAMES, draw_extremes, draw_losses
+        from eigenax.lab.report.slow_features import draw_slowness, draw_training
+        from eigenax.lab.scores.gameplay import probe, separation
+        from eigenax.lab.scores.slowness import delta_values
+        from eigenax.over_time import features_of
+
+        place = Path(self.data) if self.data else folder / "gameplay"
+        seen = self.played(place, self.frames, self.seed, progress)
+        other = self.played(place, self.held_out, self.held_out_seed, progress)
+        shown, episodes = with_whole_stacks(other.starts)
+        modes = self.learned(seen, folder, progress)
+        found = {"spin": features_of(modes, other.frames, n_stack=STACK, progress=progress)[shown]}
+        found |= self._successors(seen, other.frames, shown, folder, progress)
+        frames, memory = other.frames[shown], other.ram[shown]
+        found["pca"] = self._components(seen, frames)
+        scores = {
+            "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
+            "separation": {name: separation(values, frames, self.seed) for name, values in found.items()},
+            "separation_in_time": {
+                name: separation(values, frames, self.seed, in_time=True) for name, values in found.items()
+            },
+            "probe": {name: probe(values, memory) for name, values in found.items()},
+        }
+        metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
+        methods = tuple(COLUMNS.values())
+        result = {
+            "game": self.game,
+            "iterations": {"spin": self.steps, "successor": self.successor_steps, "pca": 0},
+            "target_renewals": self.successor_steps // self.target_every,
+            "columns": {called: scores["slowness"][name] for called, name in COLUMNS.items()},
+            **{score: {name: values[name] for name in methods} for score, values in scores.items()},
+            "successor_from_zero": {score: values["successor_from_zero"] for score, values in scores.items()},
+            "training_seconds": metrics[-1]["seconds"],
+            "successor_seconds": losses[-1]["seconds"],
+            "successor_losses": {name: losses[-1][name] for name in ("prediction", "successor")},
+        }
+        figures = {
+            "extremes": draw_extremes(frames, {name: found[name] for name in methods}, result),
+            "slowness": draw_slowness({NAMES[name]: values for name, values in result["slowness"].items()}),
+            "training": draw_training(metrics, self.n),
+            "successor-losses": draw_losses(losses),
+        }
+        return Outcome(modes, result, figures)
+
+    def played(self, place: Path, steps: int, seed: int, progress: bool) -> "Gameplay":
+        """Steps of the game, from the folder where all gameplay is or collected into it."""
+        import numpy as np
+
+        from eigenax.lab.datasets.atari import Gameplay, gameplay
+
+        part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
+        frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
+        return Gameplay(frames, *(np.array(one) for one in part[1:]))
+
+    def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
+        """The slow features of gameplay."""
+        from eigenax.lab.baselines.successor import STACK
+        from eigenax.sources.time_series import TimeSeries
+
+        some = seen.frames[:: max(1, len(seen.frames) // 1000)]
+        network = self.network((STACK, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0, self.coarse)
+        least = self.length + STACK - 1
+        episodes = [episode.frames for episode in seen.episodes(least)]
+        if not episodes:
+            longest = max(len(episode.frames) for episode in seen.episodes())
+            raise InputError(
+                f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}: "
+                f"--length {longest - STACK + 1} at most"
+            )
+        return self.train(
+            TimeSeries(episodes, self.length, n_stack=STACK), network, DRAWS * self.clips, folder, progress
+        )
+
+    def _successors(
+        self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
+    ) -> "dict[str, np.ndarray]":
+        """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
+        import equinox as eqx
+        import jax
+
+        from eigenax.lab.baselines.successor import STACK, AgentSteps, Predictor, eigenpurposes, learn_successors
+        from eigenax.over_time import values_over
+
+        fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
+            seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
+            latent=self.latent, key=jax.random.fold_in(jax.random.key(self.seed), 5),
+        )  # fmt: skip
+        network = learn_successors(
+            AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
+            steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
+            target_every=self.target_every, seed=self.seed, progress=progress,
+        )  # fmt: skip
+        values = values_over(network, frames, n_stack=STACK, progress=progress)[shown]
+        ways = {"successor": True, "successor_from_zero": False}
+        return {name: eigenpurposes(values, self.n, centred) for name, centred in ways.items()}
+
+    def _components(self, seen: "Gameplay", frames: "np.ndarray") -> "np.ndarray":
+        """Principal components of single frames."""
+        from eigenax.lab.baselines.linear_sfa import from_all_over, of_rows, principal_components
+
+        some = seen.frames[from_all_over(len(seen.frames))]
+        components = principal_components(some.reshape(len(some), -1), self.n)
+        return of_rows(components, frames.reshape(len(frames), -1))

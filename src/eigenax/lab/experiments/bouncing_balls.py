@@ -1,0 +1,215 @@
+"""Deep slow feature analysis of bouncing balls: the paper's second experiment, beside the classical ways."""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eigenax.errors import InputError
+from eigenax.lab.experiment import Outcome, flag
+from eigenax.lab.experiments.published import PUBLISHED
+from eigenax.lab.experiments.slow_features import SlowFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from eigenax.lab.baselines.linear_sfa import Classical, Video
+    from eigenax.lab.datasets.bouncing_balls import Balls, Discs
+    from eigenax.lab.scores.balls import Meaning
+    from eigenax.modes import Modes
+
+LEAST_FRAMES = 1000
+"""With fewer, balls are not seen in many places."""
+
+DRAWS = 256
+"""Batches on which features are ordered: pairs that are nearly as slow want many."""
+
+TWO = ", two frames"
+
+LOOKED_AT = 200_000
+"""Frames that are enough to see what features tell of the balls."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BouncingBalls(SlowFeatures):
+    """Slow features of a video of three bouncing balls, from two successive frames.
+
+    `best` is our settings, `quick` the same for two cores, `paper` the published settings.
+    """
+
+    name: ClassVar[str] = "bouncing-balls"
+    summary: ClassVar[str] = "deep slow feature analysis of three bouncing balls, beside linear and quadratic"
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "best": {},
+        "quick": {
+            "steps": 1800,
+            "clips": 24,
+            "channels": "16,16,16",
+            "width": 128,
+            "frames": 100_000,
+            "held_out": 100_000,
+            "size": 32,
+            "radius": 3.0,
+            "speed": 1.0,
+        },
+        "paper": PUBLISHED
+        | {
+            "steps": 1_000_000,
+            "frames": 200_000,
+            "held_out": 200_000,
+            "clips": 24,
+            "channels": "32,32,32",
+            "width": 128,
+            "activation": "relu",
+            "learning_rate": 1e-6,
+            "schedule": "constant",
+        },
+    }
+
+    preset: str = "best"
+    """Set of defaults that the other settings change."""
+    steps: int = 12_000
+    """Training steps."""
+    frames: int = 2_000_000
+    """Frames of the video to learn from."""
+    held_out: int = 1_000_000
+    """Frames of another video, on which slowness is measured."""
+    balls: int = 3
+    """Number of balls."""
+    size: int = 64
+    """Side of the frames in pixels."""
+    radius: float = 6.0
+    """Radius of the balls in pixels."""
+    speed: float = 2.0
+    """Pixels a ball moves in a frame, at the beginning."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least_one("balls", "size")
+        self.check_positive("radius", "speed")
+        for name in ("frames", "held_out"):
+            self.check_at_least(LEAST_FRAMES, name)
+            if getattr(self, name) <= self.length:
+                raise ValueError(f"--{flag(name)} must be more than --length, {self.length}; got {getattr(self, name)}")
+        if self.radius * 2 >= self.size:
+            raise ValueError(f"--radius must be below half of --size, {self.size}; got {self.radius:g}")
+
+    @functools.cached_property
+    def video(self) -> "Balls":
+        """What is learned from."""
+        return self._simulated(self.frames, self.seed)
+
+    @functools.cached_property
+    def other_video(self) -> "Balls":
+        """What nothing is learned from."""
+        return self._simulated(self.held_out, self.held_out_seed)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Where the middle of a ball can be."""
+        return self.radius, self.size - self.radius
+
+    @property
+    def view(self) -> "Discs":
+        """Places of balls to a frame."""
+        from eigenax.lab.datasets.bouncing_balls import Discs
+
+        return Discs(self.size, self.radius)
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Train, and measure on another video what this and classical slow feature analysis found."""
+        import numpy as np
+
+        from eigenax.io.metrics import read_metrics
+        from eigenax.lab.scores.balls import meaning
+        from eigenax.lab.scores.slowness import delta_values
+        from eigenax.over_time import features_of
+        from eigenax.sources.time_series import TimeSeries
+
+        def source(frames: int) -> TimeSeries:
+            return TimeSeries(self.video.positions.astype(np.float32), self.length, n_stack=frames, view=self.view)
+
+        network = self.network((2, self.size, self.size))
+        modes = self.train(source(2), network, DRAWS * self.clips, folder, progress)
+        held_out = self.other_video.positions.astype(np.float32)
+        features = features_of(modes, held_out, n_stack=2, view=self.view, progress=progress)[1:]
+        slowness = delta_values([features])
+        ways = self.classical(progress)
+        others = {name: way.slowness for name, way in ways.items()}
+        offer = self.offered(slowness, ways, lambda name: source(2 if name.endswith(TWO) else 1), folder)
+        positions, velocities = (part[1 : LOOKED_AT + 1] for part in self.other_video)
+        told = meaning(features[:LOOKED_AT], positions, velocities, self.reach)
+        metrics = read_metrics(folder / "metrics.jsonl")
+        result = {
+            "training_seconds": metrics[-1]["seconds"],
+            "columns": {"held out": slowness, "linear SFA": others["linear SFA"]},
+            "slowness": {"learned": slowness, **others},
+            "sum_over_linear": float(slowness.sum() / others["linear SFA"].sum()),
+            "correlation": float(np.abs(np.corrcoef(features.T) - np.eye(self.n)).max()),
+            "meaning": told._asdict(),
+            "notes": [offer.said] if offer else [],
+        }
+        return Outcome(modes, result, self._figures(modes, features, told, result["slowness"], metrics))
+
+    def classical(self, progress: bool) -> "dict[str, Classical]":
+        """Classical features of one frame and of two, with their slowness on the other video."""
+        from eigenax.lab.baselines.linear_sfa import classical_features
+
+        found = {}
+        for frames, called in ((1, ""), (2, TWO)):
+            seen, other = (self._pixels(video, frames) for video in (self.video, self.other_video))
+            for name, way in classical_features(seen, other, self.n, progress).items():
+                found[name + called] = way
+        return found
+
+    def _pixels(self, video: "Balls", frames: int) -> "Video":
+        """Rows of the pixels of so many successive frames, drawn as they are looked at."""
+        import jax.numpy as jnp
+        import numpy as np
+
+        from eigenax.lab.baselines.linear_sfa import Video
+        from eigenax.lab.datasets.bouncing_balls import drawn
+
+        positions, count = jnp.asarray(video.positions, jnp.float32), len(video.positions) - frames + 1
+        return Video(
+            lambda numbers: drawn(self.view, positions[numbers[:, None] + np.arange(frames)]), np.arange(count) == 0
+        )
+
+    def _simulated(self, frames: int, seed: int) -> "Balls":
+        from eigenax.lab.datasets.bouncing_balls import bouncing_balls
+
+        try:
+            return bouncing_balls(
+                frames, balls=self.balls, size=self.size, radius=self.radius, speed=self.speed, seed=seed
+            )
+        except ValueError as error:  # no room for so many
+            raise InputError(str(error)) from error
+
+    def _figures(
+        self,
+        modes: "Modes",
+        features: "np.ndarray",
+        told: "Meaning",
+        slowness: "dict[str, np.ndarray]",
+        metrics: list[dict[str, Any]],
+    ) -> "dict[str, tuple[Figure, str]]":
+        """Heat maps, extreme frames of the joint feature, slowness beside the classical ways, training curves."""
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        from eigenax.lab.report.slow_features import draw_heat_maps, draw_overlays, draw_slowness, draw_training
+        from eigenax.lab.scores.balls import heat_maps
+        from eigenax.lab.scores.slowness import extreme_times
+
+        positions = self.other_video.positions
+        extreme = extreme_times(features[:, told.joint], 6, apart=int(4 * self.size / self.speed))
+        pairs = [np.asarray(jax.vmap(self.view)(jnp.asarray(positions[t : t + 2], jnp.float32)))[:, 0] for t in extreme]
+        return {
+            "heat-maps": draw_heat_maps(heat_maps(features, positions[1:], self.reach), slowness["learned"], told),
+            "joint-feature": draw_overlays(pairs, features[extreme, told.joint], told),
+            "slowness": draw_slowness(slowness),
+            "training": draw_training(metrics, self.n),
+        }

@@ -1,0 +1,130 @@
+"""The folder a run leaves: what is in it, who may write there, how it is read back."""
+
+import dataclasses
+import json
+import math
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from eigenax.errors import RunError
+from eigenax.lab.experiment import Experiment
+from eigenax.lab.experiments import EVERY, find_experiment
+
+SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
+
+
+def default_folder(experiment: Experiment) -> Path:
+    """A new folder under runs/, numbered when the name is taken."""
+    base = Path("runs") / f"{experiment.name}-{experiment.preset}-seed{experiment.seed}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path
+
+
+def claim(folder: Path, experiment: Experiment) -> set[Path]:
+    """Make a folder this run's own by writing its settings there; refuse one that holds anything else.
+
+    Returns what was there before and does not count: what a crash left of a file.
+    """
+    from eigenax.io.files import explained, make_folder, write_atomically
+
+    with explained(folder):
+        taken = folder.exists()
+        there = set(folder.iterdir()) if folder.is_dir() else set()
+    left = {path for path in there if path.name.startswith(".") and path.name.endswith(".partial")}
+    content = there - left
+    if taken and not folder.is_dir():
+        raise RunError(f"{folder} is a file; --out needs a folder")
+    if folder / SETTINGS in content:
+        raise RunError(f"{folder} already holds a run; go on with `eigenax resume {folder}` or choose another --out")
+    if content:
+        raise RunError(f"{folder} is not empty and holds no run; choose another --out")
+    make_folder(folder)
+    write_atomically(folder / SETTINGS, settings_toml(experiment))
+    return left
+
+
+def release(folder: Path, before: set[Path]) -> None:
+    """Empty a folder of what a run wrote that failed before it learned anything, so that it can be tried again."""
+    from eigenax.io.checkpoint import checkpoints
+
+    if checkpoints(folder / "checkpoints"):
+        return
+    for path in set(folder.iterdir()) - before:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def settings_toml(experiment: Experiment) -> str:
+    """All settings, resolved, as TOML."""
+    lines = [f'experiment = "{experiment.name}"']
+    for field in dataclasses.fields(experiment):
+        value = getattr(experiment, field.name)
+        lines.append(f"{field.name} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """The experiment whose settings lie in a folder."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        raise RunError(f"{folder} holds no run: there is no {SETTINGS} in it")
+    try:
+        settings = tomllib.loads(path.read_text())
+        cls = find_experiment(settings.pop("experiment"), EVERY)
+        experiment = cls(**_typed(cls, settings))
+        experiment.check()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path} cannot be used: {error}") from error
+    return experiment
+
+
+def _typed(cls: type[Experiment], settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that somebody edited must be of the kind that the command line would have made of them."""
+    hints, names = get_type_hints(cls), {field.name for field in dataclasses.fields(cls)}
+    for name in settings:
+        if name not in names:
+            raise ValueError(f"there is no setting {name!r}")
+    return {name: _of_kind(name, value, hints[name]) for name, value in settings.items()}
+
+
+def _of_kind(name: str, value: Any, kind: Any) -> Any:
+    """A value as a setting of this kind, or `ValueError`."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_of_kind(name, item, parts[0]) for item in value)
+    if origin is Literal:
+        if value not in parts:
+            raise ValueError(f"{name} must be one of {', '.join(parts)}; got {value!r}")
+        return value
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if type(value) is kind or (kind is float and whole):
+        return value
+    raise ValueError(f"{name} must be of type {'list' if origin is tuple else kind.__name__}; got {value!r}")
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """result.json."""
+    path = folder / RESULT
+    if not path.is_file():
+        raise RunError(f"{folder} has no {RESULT}; the run is unfinished: `eigenax resume {folder}`")
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise RunError(f"{path} cannot be read: {error}") from error
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: lists for arrays, and null for what is not a number."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

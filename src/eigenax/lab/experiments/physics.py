@@ -1,0 +1,128 @@
+"""Experiments that say what to solve and leave the rest to `eigenax.solve`, as a user would."""
+
+import abc
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eigenax.lab.experiment import Experiment, Outcome
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from eigenax.domains.box import Box
+    from eigenax.domains.surface import Surface
+    from eigenax.modes import Modes
+    from eigenax.operators.base import Operator
+
+
+@dataclasses.dataclass(frozen=True)
+class Physics(Experiment):
+    """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"best": {}, "quick": {"steps": 1}}
+
+    least_steps: ClassVar[int] = 0
+
+    preset: str = "best"
+    """Set of defaults that the other settings change."""
+    steps: int = 0
+    """Bases to try at most, each with twice as many functions as the one before; 0: as many as it takes."""
+    tol: float = 0.0
+    """End when all eigenvalues are known to this relative accuracy; 0: when nothing more is to be gained."""
+    samples: int = 0
+    """Points for a basis; 0: as many as its functions need."""
+
+    @abc.abstractmethod
+    def operator(self) -> "Operator":
+        """What the modes are the eigenfunctions of."""
+
+    @abc.abstractmethod
+    def domain(self) -> "Box | Surface":
+        """Where they live."""
+
+    @abc.abstractmethod
+    def exact(self) -> "np.ndarray | None":
+        """The first n eigenvalues, for scoring, where they are known."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        from eigenax.samples import BATCHES
+
+        self.check_not_negative("samples", "tol")
+        if 0 < self.samples < BATCHES:
+            raise ValueError(f"--samples must be at least {BATCHES}, or 0; got {self.samples}")
+        if self.tol >= 1:
+            raise ValueError(f"--tol must be a relative accuracy below 1, such as 1e-3; got {self.tol}")
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Solve, and compare with what is known."""
+        import eigenax
+        from eigenax.errors import InputError
+        from eigenax.io.metrics import read_metrics
+
+        try:
+            modes = eigenax.solve(
+                self.operator(),
+                self.domain(),
+                self.n,
+                solver=eigenax.RayleighRitz(samples=self.samples or None),
+                tol=self.tol or None,
+                max_steps=self.steps or None,
+                seed=self.seed,
+                checkpoint_dir=folder,
+                progress=progress,
+            )
+        except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
+            raise InputError(str(error)) from error
+        metrics = read_metrics(folder / "metrics.jsonl")
+        result = self.scores(modes) | {
+            "steps": modes.steps,
+            "stopped": modes.stop_reason,
+            "training_seconds": metrics[-1]["seconds"],
+        }
+        return Outcome(modes, result, self.figures(modes, metrics))
+
+    def scores(self, modes: "Modes") -> dict[str, Any]:
+        """Errors of the eigenvalues: absolute ones where the exact value is zero, and those are not in the mean."""
+        from eigenax.lab.scores.spectrum import relative_errors
+
+        exact = self.exact()
+        if exact is None:
+            return {}
+        errors, nonzero = relative_errors(modes.eigenvalues, exact), exact != 0
+        mean = float(errors[nonzero].mean()) if nonzero.any() else None
+        return {"exact": exact, "relative_errors": errors, "mean_relative_error": mean}
+
+    def figures(self, modes: "Modes", metrics: list[dict[str, Any]]) -> "dict[str, tuple[Figure, str]]":
+        """Modes, errors and residuals in one figure."""
+        from eigenax.lab.report.physics import draw
+
+        return {self.name: draw(self.operator(), self.domain(), modes, self.exact(), metrics)}
+
+
+@dataclasses.dataclass(frozen=True)
+class OnSurface(Physics):
+    """The Laplace–Beltrami operator −Δ on a surface, which is measured once."""
+
+    @abc.abstractmethod
+    def make_surface(self) -> "Surface":
+        """The surface."""
+
+    @functools.cached_property
+    def surface(self) -> "Surface":
+        """The surface, with its area."""
+        return self.make_surface()
+
+    def domain(self) -> "Surface":
+        """The surface."""
+        return self.surface
+
+    def operator(self) -> "Operator":
+        """−Δ."""
+        import eigenax
+
+        return -eigenax.LaplaceBeltrami(self.surface.embedding)

@@ -1,0 +1,373 @@
+"""Slow features of a user's own videos or series: what `eigenax slow` runs."""
+
+import dataclasses
+import sys
+from collections.abc import Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from tyro.conf import Positional, arg
+
+from eigenax.errors import InputError, SingularMomentsError
+from eigenax.lab.experiment import Outcome, flag
+from eigenax.lab.experiments.slow_features import SlowFeatures
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eigenax.lab.datasets.video import Recording
+    from eigenax.modes import Modes
+    from eigenax.sources.time_series import TimeSeries
+
+FEATURES, FRAMES = "features.npy", "frames"
+DRAWS = 4096
+"""Clips on which features are ordered and measured, at most."""
+CLOCK = 0.98
+"""Share of a feature that is a cosine of time, from which it tells when a frame was, as far as one film can say."""
+HARDLY = 0.01
+"""Variance below which a feature, of variance one where it was learned, says nothing of what it is measured on."""
+TOO_FAST = 3.0
+"""Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
+JUDGING, LEAST_JUDGING = 0.125, 20
+"""The share of what is learned from, at its end, that decides how long is trained, and the frames that takes; results
+are measured on what comes after it."""
+HELD = 2**30
+"""Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class UserVideo(SlowFeatures):
+    """Slow features of your own video: what changes slowly in it.
+
+    FILES are videos, .npy or .npz arrays (time, height, width), (time, height, width, colours) or (time, d), or folders
+    of images; several are several episodes. With --model the features of an earlier run are taken, and nothing is
+    trained: `eigenax slow --model DIR NEW.mp4`.
+    """
+
+    name: ClassVar[str] = "slow"
+    summary: ClassVar[str] = "slow features of your own video"
+    command: ClassVar[tuple[str, ...]] = ("slow",)
+    positional: ClassVar[tuple[str, ...]] = ("files",)
+    reading: ClassVar[str] = (
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on what was "
+        "trained on, with its standard error; held out is on the end of each file, which nothing was trained on. PCA, "
+        "linear and quadratic SFA learn from the same beginning, and are on the same end. These files are those that a "
+        "model was applied to."
+    )
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "quick": {},
+        "best": {"clips": 96, "channels": "32,64,64", "width": 256, "steps": 20_000, "learning_rate": 1e-3},
+    }
+
+    files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILES")] = ()
+    """Videos, arrays or folders of images."""
+    model: str = ""
+    """Folder of an earlier run, or one of the models in it, whose features are wanted of these files; its settings come
+    with it."""
+    steps: int = 2000
+    """Training steps."""
+    clips: int = 24
+    """Clips in a batch."""
+    channels: str = "16,32,32"
+    """Feature maps of each convolution, with commas between them."""
+    width: int = 128
+    """Units of the layer after them."""
+    learning_rate: float = 3e-3
+    """Learning rate at the first step."""
+    size: int = 64
+    """The longer side of frames; larger ones are scaled down."""
+    held_out: float = 0.2
+    """Share of each file, at its end, on which slowness is measured and nothing is trained."""
+
+    def resolved(self, given: Set[str] = frozenset()) -> Self:
+        """With whole paths, and with the settings of the model, if there is one."""
+        files = tuple(str(Path(file).resolve()) for file in self.files)
+        if not self.model:
+            return dataclasses.replace(self, files=files)
+        model = str(Path(self.model).resolve())
+        return dataclasses.replace(self._settings_of(Path(model), given), files=files, model=model)
+
+    def _settings_of(self, model: Path, given: Set[str]) -> Self:
+        """The settings of the run in a folder, with which no others go."""
+        from eigenax.lab.experiments.folder import read_experiment
+        from eigenax.modes import FILE
+
+        model, file = (model.parent, model.name) if model.is_file() else (model, FILE)
+        trained = read_experiment(model)
+        if not isinstance(trained, type(self)):
+            raise InputError(f"{model} holds a run of {trained.name}, not of `eigenax slow`")
+        if not (model / file).exists():
+            raise InputError(f"the run in {model} is unfinished; `eigenax resume {model}` first")
+        for field in dataclasses.fields(self):
+            wanted, there = getattr(self, field.name), getattr(trained, field.name)
+            if field.name in given - {"model"} and wanted != there:
+                raise ValueError(
+                    f"--{flag(field.name)} does not go with --model, which has its own, {there}; train for {wanted}"
+                )
+        return trained
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least_one("size")
+        if not self.files:
+            raise ValueError("FILES are needed: a video, a .npy or .npz array, or a folder of images")
+        if not 0 <= self.held_out < 1:
+            raise ValueError(f"--held-out must be at least 0 and below 1; got {self.held_out:g}")
+
+    def run(self, folder: Path, progress: bool) -> Outcome:
+        """Train on the beginning of each file, or take a model, and write the features of all of it."""
+        recordings = self.recordings(folder, progress)
+        return (
+            self._applied(recordings, folder, progress) if self.model else self._trained(recordings, folder, progress)
+        )
+
+    def recordings(self, folder: Path, progress: bool) -> "list[Recording]":
+        """All files, opened, of one shape, and changing."""
+        from eigenax.lab.datasets.video import read_recording
+
+        found = []
+        for number, file in enumerate(self.files):
+            recording = read_recording(Path(file), folder / FRAMES / str(number), self.size, progress)
+            if recording.changes and progress:
+                print(f"{Path(file).name}: {recording.changes}", file=sys.stderr)
+            check_rows(recording.rows, file)
+            found.append(recording)
+        for file, recording in zip(self.files, found, strict=True):
+            if recording.rows.shape[1:] != found[0].rows.shape[1:]:
+                shapes = " and ".join(str(one.rows.shape[1:]) for one in (found[0], recording))
+                raise InputError(f"all files must have frames of one size; {self.files[0]} and {file} have {shapes}")
+        return found
+
+    def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
+        from eigenax.io.metrics import read_metrics
+        from eigenax.lab.baselines.linear_sfa import Video, classical_features
+        from eigenax.lab.report.slow_features import draw_slowness, draw_training
+        from eigenax.lab.scores.slowness import delta_values
+
+        series = [recording.rows for recording in recordings]
+        n_stack = n_stack_of(series[0])
+        ends = [len(rows) - int(self.held_out * len(rows)) for rows in series]
+        for file, rows, end in zip(self.files, series, ends, strict=True):
+            if end < self.length + n_stack - 1:
+                raise InputError(
+                    f"{file} has {len(rows)} frames, {end} of them to learn from, and a clip takes "
+                    f"{self.length + n_stack - 1}: give a longer one, or a smaller --length or --held-out"
+                )
+        seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
+        source, figures = self._source(seen, n_stack), {}
+        result: dict[str, Any] = {}
+        notes: list[str] = []
+        if n_stack == 1:
+            self._check_no_training_asked()
+            try:
+                modes = self._untrained(source, folder, progress)
+            except SingularMomentsError as error:
+                raise InputError(f"--n {self.n} is too many: {error}") from error
+            except ValueError as error:  # nothing changes in the part to learn from
+                raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
+        else:
+            modes = self._learned(source, seen, folder, progress)
+            metrics = read_metrics(folder / "metrics.jsonl")
+            result["training_seconds"], notes = metrics[-1]["seconds"], _kept(metrics)
+            figures["training"] = draw_training(metrics, self.n)
+        result |= {"steps": modes.steps if n_stack == 2 else 0, "stopped": modes.stop_reason}
+        features = self._written(modes, series, folder / FEATURES, progress)
+        if len(series) == 1:
+            notes += of_clocks(features[0][n_stack - 1 : ends[0]])
+        held_out = [one[end + n_stack - 1 :] for one, end in zip(features, ends, strict=True)]
+        if any(len(one) > 1 for one in held_out):
+            slowness = delta_values([one for one in held_out if len(one)])
+            other = [rows[end:] for rows, end in zip(series, ends, strict=True) if len(rows) - end >= n_stack]
+            ways = classical_features(Video.of(seen, n_stack), Video.of(other, n_stack), self.n, progress)
+            others = {name: way.slowness for name, way in ways.items()}
+            figures["slowness"] = draw_slowness({"learned": slowness, **others})
+            notes += _notes(held_out, modes.eigenvalues, n_stack)
+            offer = self.offered(slowness, ways, lambda _: source, folder)
+            if offer is not None:
+                self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
+                notes.append(
+                    f"{offer.said}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
+                    f"`eigenax slow --model {offer.file} FILES` takes them of others"
+                )
+            result["columns"] = {"held out": slowness, **others}
+        outcome = self._outcome(modes, recordings, features, result | {"notes": notes}, ends)
+        return outcome._replace(figures=outcome.figures | figures)
+
+    def _source(self, seen: "list[np.ndarray]", n_stack: int) -> "TimeSeries":
+        """Clips of what is learned from."""
+        import numpy as np
+
+        from eigenax.sources.time_series import TimeSeries
+
+        small = n_stack == 1 or sum(rows.nbytes for rows in seen) < HELD
+        rows = [np.array(rows) if small else rows for rows in seen]
+        if n_stack == 1:
+            return TimeSeries(rows, length=2)
+        enough = sum(int(JUDGING * len(one)) for one in rows) >= LEAST_JUDGING
+        return TimeSeries(rows, self.length, n_stack=n_stack, held_out=JUDGING if enough else 0.0)
+
+    def _check_no_training_asked(self) -> None:
+        """Refuse settings of a training that does not take place."""
+        usual, has_use = self.with_preset(self.preset), {"n", "seed", "preset", "length"}
+        training = {field.name for field in dataclasses.fields(SlowFeatures)} - has_use | {"size"}
+        asked = [f"--{flag(name)}" for name in sorted(training) if getattr(self, name) != getattr(usual, name)]
+        if asked:
+            raise InputError(
+                f"{', '.join(self.files)}: rows of numbers need no training, which {', '.join(asked)} would be for; "
+                "leave that out"
+            )
+
+    def _untrained(self, source: "TimeSeries", folder: Path, progress: bool) -> "Modes":
+        """The slowest combinations of random waves of rows of numbers, without the constant."""
+        import eigenax
+
+        modes = eigenax.solve(
+            eigenax.Slowness(), source, self.n + 1, seed=self.seed, checkpoint_dir=folder, progress=progress
+        )
+        return modes[1:]
+
+    def _learned(self, source: "TimeSeries", seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
+        """Train a convolution on pairs of frames."""
+        import numpy as np
+
+        from eigenax.samples import BATCHES
+
+        pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen]).astype(np.float64)
+        network = self.network((2, *seen[0].shape[1:]), float(pixels.mean()), float(pixels.std()) or 1.0)
+        return self.train(source, network, max(BATCHES, min(DRAWS, sum(map(len, seen)))), folder, progress)
+
+    def _applied(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
+        from eigenax.lab.scores.slowness import delta_values
+        from eigenax.modes import load
+
+        modes, rows = load(self.model), recordings[0].rows
+        n_stack = n_stack_of(rows)
+        shape = (n_stack, *rows.shape[1:]) if n_stack == 2 else rows.shape[1:]
+        if shape != modes.shape:
+            raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
+        features = self._written(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
+        here = [one[n_stack - 1 :] for one in features]
+        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": _of_the_still(here)}
+        return self._outcome(modes, recordings, features, result, [len(one) for one in features])
+
+    def _written(self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool) -> "list[np.ndarray]":
+        """The features of every file, also as one array in a file."""
+        import io
+
+        import numpy as np
+
+        from eigenax.io.files import write_atomically
+        from eigenax.over_time import features_of
+
+        n_stack = n_stack_of(series[0])
+        features = [features_of(modes, rows, n_stack=n_stack, progress=progress) for rows in series]
+        content = io.BytesIO()
+        np.save(content, np.concatenate(features))
+        write_atomically(path, content.getvalue())
+        return features
+
+    def _outcome(
+        self,
+        modes: "Modes",
+        recordings: "list[Recording]",
+        features: "list[np.ndarray]",
+        result: dict[str, Any],
+        ends: list[int],
+    ) -> Outcome:
+        from eigenax.lab.report.user_video import draw_extremes, draw_over_time
+
+        figures = {"over-time": draw_over_time(features, ends, [Path(file).name for file in self.files])}
+        if recordings[0].rows.ndim == 3:
+            figures["extremes"] = draw_extremes([recording.rows for recording in recordings], features)
+        about = {
+            "files": list(self.files),
+            "rows": [len(one) for one in features],
+            "changes": [recording.changes for recording in recordings],
+        }
+        return Outcome(modes, result | about, figures)
+
+
+def _kept(metrics: list[dict[str, Any]]) -> list[str]:
+    """Which step's network was kept, if it is not the last one's."""
+    last = metrics[-1]
+    if last["step"] == last.get("kept_step", last["step"]):
+        return []
+    return [
+        f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames "
+        "that were held out to judge the training by"
+    ]
+
+
+def of_clocks(features: "np.ndarray") -> list[str]:
+    """A warning where the first features of one film are those of time itself."""
+    from eigenax.lab.scores.slowness import clock_shares
+
+    shares = clock_shares(features)
+    count = next((k for k, share in enumerate(shares) if share < CLOCK), len(shares))
+    if not count:
+        return []
+    which = "the first feature is a cosine" if count == 1 else f"the first {count} features are cosines"
+    return [
+        f"{which} of the time of this film (R² {shares[:count].min():.3f}), as of any film in which nothing comes "
+        "back: they tell when a frame was, and perhaps nothing of what is in it; give several films, or a longer one"
+    ]
+
+
+def _of_the_still(features: "list[np.ndarray]") -> list[str]:
+    """A warning where features, of variance one on what they were learned of, hardly vary."""
+    import numpy as np
+
+    variances = np.concatenate(features).var(0)
+    still = np.flatnonzero(variances < HARDLY)
+    if not len(still):
+        return []
+    which = (
+        f"feature {still[0] + 1} hardly varies"
+        if len(still) == 1
+        else (f"features {', '.join(str(k + 1) for k in still)} hardly vary")
+    )
+    return [
+        f"{which} in these files (variance {variances[still].max():.1g}, 1 where learned): nothing that was learned "
+        "changes here, and slowness tells nothing"
+    ]
+
+
+def _notes(held_out: "list[np.ndarray]", learned: "np.ndarray", n_stack: int) -> list[str]:
+    """A warning where features change much more on held-out time than where they were learned.
+
+    Not by the slowness there: a feature that is slower than this part is long hardly varies in it.
+    """
+    import numpy as np
+
+    changes = np.concatenate([np.diff(one, axis=0) for one in held_out])
+    times = float(np.median((changes**2).mean(0) / np.maximum(learned, 1e-12)))
+    if times < TOO_FAST:
+        return []
+    advice = "take fewer --steps or a smaller --n" if n_stack == 2 else "take a smaller --n"
+    return [
+        f"from one held-out row to the next the features change {times:.2g} times as much, squared, as where they were "
+        f"learned: they know those rows by heart, or what comes later is different; give more of them, or {advice}"
+    ]
+
+
+def n_stack_of(rows: "np.ndarray") -> int:
+    """How many successive rows make a point: two images, or one row of numbers."""
+    return 2 if rows.ndim == 3 else 1
+
+
+def check_rows(rows: "np.ndarray", file: str) -> None:
+    """Refuse what is no number, and what does not change."""
+    import numpy as np
+
+    changes, pieces = False, max(1, 2**22 // max(1, int(np.prod(rows.shape[1:]))))
+    for start in range(0, len(rows), pieces):
+        piece = np.asarray(rows[start : start + pieces])
+        if np.issubdtype(piece.dtype, np.floating) and not np.isfinite(piece).all():
+            row = start + int(np.argmin(np.isfinite(piece).reshape(len(piece), -1).all(1)))
+            raise InputError(f"{file} contains NaN or infinity in frame {row}, counted from 0; fill or cut it out")
+        changes = changes or bool((piece != rows[0]).any())
+    if not changes:
+        raise InputError(
+            f"{file} never changes: all of its {len(rows)} frames are equal, and nothing in it is slow or fast"
+        )

@@ -1,0 +1,155 @@
+"""The figure of a solved problem: its modes, how good their eigenvalues are, and residuals over the rounds."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Array, Float
+from matplotlib.figure import Figure
+
+from eigenax.domains.base import Domain
+from eigenax.lab.baselines.grid import GridModes
+from eigenax.lab.report.alignment import grid_lines, onto_grid
+from eigenax.lab.report.curves import draw_curves
+from eigenax.lab.report.pictures import Plane, on_line, on_plane
+from eigenax.lab.report.quality import draw_errors, draw_levels, draw_residuals
+from eigenax.lab.report.style import DIVERGING, INK, STYLE, new_figure
+from eigenax.modes import Modes
+from eigenax.operators.base import Operator
+from eigenax.operators.potential import Potential
+
+WIDTH, BOTTOM, TITLE, CURVES = 8.2, 2.5, 0.42, 3.2
+"""Inches: of the figure, and the heights of its last row, of a title, and of curves."""
+SHOWN = 18
+NARROWEST, WIDEST = 0.5, 2.0
+"""Shapes beyond these are drawn as these."""
+
+
+class Row(NamedTuple):
+    """A row of images: a title, or none, and for each image a label."""
+
+    title: str
+    images: Float[np.ndarray, "n p q"]
+    labels: list[str]
+
+
+def draw(
+    operator: Operator,
+    domain: Domain,
+    modes: Modes,
+    exact: Float[np.ndarray, " n"] | None,
+    metrics: list[dict[str, Any]],
+    grid: GridModes | None = None,
+) -> tuple[Figure, str]:
+    """The figure and its caption; a grid's modes, in two dimensions, go above the learned ones."""
+    letters = iter("abcdef")
+    with mpl.rc_context(STYLE):
+        if domain.shape == (1,) and domain.embedding is None:
+            figure = new_figure(WIDTH, CURVES + BOTTOM)
+            halves: Any = figure.subfigures(2, 1, height_ratios=[CURVES, BOTTOM], hspace=0.02)
+            top, bottom = halves
+            x, values = on_line(modes, domain.box)
+            title = f"({next(letters)}) modes at the heights of their eigenvalues"
+            draw_curves(top.subplots(), title, x, values, modes.eigenvalues, potential_of(operator))
+            caption = f"The modes{' and the potential (grey)' if potential_of(operator) else ''}"
+        else:
+            plane = on_plane(modes, domain)
+            rows = _with_grid(plane, modes, domain, grid, exact, letters) if grid else _in_rows(plane, modes, letters)
+            figure, bottom = _draw_rows(rows, plane)
+            caption = _where(domain, plane) + (
+                " Learned modes of one shell are rotated to match the grid's." * bool(grid)
+            )
+        left, right = bottom.subplots(1, 2)
+        if exact is None:
+            draw_levels(left, f"({next(letters)}) eigenvalues", modes)
+        else:
+            draw_errors(left, f"({next(letters)}) relative errors of the eigenvalues", modes, exact)
+        draw_residuals(right, f"({next(letters)}) residual norms ‖(K − λ)v‖", metrics)
+    left_panel = "eigenvalues with their standard errors" if exact is None else "errors of the eigenvalues"
+    return figure, f"{caption.rstrip('.')}. Below, {left_panel}, and residual norms over the rounds."
+
+
+def potential_of(operator: Operator) -> Callable[[Array], Array] | None:
+    """The sum of an operator's potentials, if it has any."""
+    parts = [(factor, term.function) for factor, term in operator.terms() if isinstance(term, Potential)]
+    return (lambda x: sum(factor * function(x) for factor, function in parts)) if parts else None  # pyright: ignore[reportReturnType]
+
+
+def _in_rows(plane: Plane, modes: Modes, letters: Any) -> list[Row]:
+    """All modes in as few rows as are legible."""
+    shown = min(modes.n, SHOWN)
+    rows = math.ceil(shown / (9 if plane.aspect < 1.5 else 6))
+    columns = math.ceil(shown / rows)
+    title = f"({next(letters)}) modes and their eigenvalues"
+    return [
+        Row(title if first == 0 else "", plane.images[first:last], _labels(modes.eigenvalues[first:last]))
+        for first in range(0, shown, columns)
+        for last in [min(first + columns, shown)]
+    ]
+
+
+def _with_grid(plane: Plane, modes: Modes, domain: Any, grid: GridModes, exact: Any, letters: Any) -> list[Row]:
+    """The first modes of the grid in the same window, and the learned ones turned to match them."""
+    points, shown = grid.vectors.shape[-1], min(modes.n, 9)
+    left, right, bottom, top = plane.extent
+    x, y = grid_lines(domain, points)
+    inside = grid.vectors[:, (x > left) & (x < right)][:, :, (y > bottom) & (y < top)]
+    turned = np.tensordot(onto_grid(modes, domain, grid, exact).T, plane.images, 1)
+    return [
+        Row(
+            f"({next(letters)}) sparse eigensolver on a {points}×{points} grid",
+            inside.swapaxes(1, 2)[:shown],
+            _labels(grid.eigenvalues[:shown]),
+        ),
+        Row(f"({next(letters)}) learned", turned[:shown], _labels(modes.eigenvalues[:shown])),
+    ]
+
+
+def _labels(eigenvalues: Float[np.ndarray, " n"]) -> list[str]:
+    return [f"{value:.5g}" if abs(value) > 1e-6 * abs(eigenvalues).max() else "0" for value in eigenvalues]
+
+
+def _draw_rows(rows: list[Row], plane: Plane) -> tuple[Figure, Any]:
+    """A figure with rows of images, and the part below them."""
+    columns = max(6 if plane.aspect < 1.5 else 4, *(len(row.images) for row in rows))
+    aspect = min(max(plane.aspect, NARROWEST), WIDEST)
+    heights = [WIDTH / columns / aspect + 0.12 + (TITLE - 0.2) * bool(row.title) for row in rows] + [BOTTOM]
+    figure = new_figure(WIDTH, sum(heights) + 0.15)
+    strips: Any = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.01)
+    sizes = [np.abs(row.images) for row in rows]
+    # A constant would be as dark as colours go.
+    limits = [np.maximum(np.percentile(size, 99.7, axis=(1, 2)), 1.6 * size.mean((1, 2))) for size in sizes]
+    for strip, row, limit in zip(strips, rows, limits, strict=False):
+        if row.title:
+            strip.suptitle(row.title, x=0.01, ha="left", fontsize=9, color=INK)
+        # A mode that vanishes in the plane shown is drawn as nothing rather than as its rounding errors.
+        limit = np.maximum(limit, 0.02 * max(limit))
+        for axis, image, top, label in zip(
+            strip.subplots(1, columns, squeeze=False)[0],
+            [*row.images, *[None] * columns],
+            [*limit, *[0] * columns],
+            [*row.labels, *[""] * columns],
+            strict=False,
+        ):
+            axis.set_axis_off()
+            if image is not None:
+                axis.imshow(
+                    image, origin="lower", cmap=DIVERGING, vmin=-top, vmax=top, interpolation="bilinear",
+                    extent=(*plane.extent[:2], 0.0, (plane.extent[1] - plane.extent[0]) / aspect),
+                )  # fmt: skip
+                axis.set_title(label, fontsize=7, color=INK, pad=2)
+    return figure, strips[-1]
+
+
+def _where(domain: Domain, plane: Plane) -> str:
+    if domain.embedding is not None:
+        return "Modes over the two angles, the first one downwards (red positive, blue negative)."
+    left, right, bottom, top = plane.extent
+    rest = domain.shape[0] - 2
+    through = "" if rest == 0 else f" through the middle of the other {'axis' if rest == 1 else f'{rest} axes'}"
+    return (
+        f"Modes in the plane [{left:.3g}, {right:.3g}] × [{bottom:.3g}, {top:.3g}]{through} "
+        f"(red positive, blue negative{'; empty where a mode is zero in this plane' if rest else ''})."
+    )

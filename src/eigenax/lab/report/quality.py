@@ -1,0 +1,62 @@
+"""How good the modes of a run are: errors, eigenvalues, residuals."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
+
+from eigenax.lab.report.style import GREY, INK, SEQUENCE
+from eigenax.lab.scores.spectrum import relative_errors
+from eigenax.modes import Modes
+
+SMALLEST = 1e-16
+DOT = {"linestyle": "", "markersize": 5, "color": "#1f5fa8"}
+
+
+def draw_errors(axis: Axes, title: str, modes: Modes, exact: Float[np.ndarray, " n"]) -> None:
+    """The error of each eigenvalue beside its standard error, both relative where the exact value is not zero."""
+    number, zero = np.arange(1, modes.n + 1), exact == 0
+    errors = np.maximum(relative_errors(modes.eigenvalues, exact), SMALLEST)
+    scatter = np.maximum(relative_errors(exact + modes.standard_errors, exact), SMALLEST)
+    axis.plot(number[~zero], errors[~zero], marker="o", label="error", **DOT)
+    if zero.any():
+        axis.plot(number[zero], errors[zero], marker="o", label="absolute, exact is 0", markerfacecolor="white", **DOT)
+    axis.plot(number, scatter, linestyle="", marker="_", markersize=9, color=GREY, label="standard error")
+    axis.set_yscale("log")
+    low, high = min(errors.min(), scatter.min()), max(errors.max(), scatter.max())
+    axis.set_ylim(low / 4, high * 12)
+    axis.legend(fontsize=7, frameon=False, ncols=3, loc="upper left", handletextpad=0.2, columnspacing=1.0)
+    _by_mode(axis, title, modes.n)
+
+
+def draw_levels(axis: Axes, title: str, modes: Modes) -> None:
+    """The eigenvalues with their standard errors."""
+    number = np.arange(1, modes.n + 1)
+    axis.errorbar(number, modes.eigenvalues, modes.standard_errors, marker="o", ecolor=GREY, capsize=3, **DOT)
+    _by_mode(axis, title, modes.n)
+
+
+def _by_mode(axis: Axes, title: str, n: int) -> None:
+    axis.set(xlabel="mode", xlim=(0.4, n + 0.6))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_title(title, loc="left", color=INK)
+
+
+def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
+    """One line for each mode, darkest first, over the number of waves of each round."""
+    waves = [row["waves"] for row in metrics]
+    residuals = np.array([row["residuals"] for row in metrics])
+    for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.85, residuals.shape[1]))):
+        axis.plot(waves, residuals[:, k], marker="o", markersize=3.5, linewidth=1.2, color=color)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_ylim(10 ** np.floor(np.log10(residuals.min())), 10 ** np.ceil(np.log10(residuals.max())))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlim(waves[0] / 1.3, waves[-1] * 1.3)
+    axis.set_xticks(waves, labels=[f"{count}" for count in waves])
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xlabel("random waves, in one round after another")
+    axis.set_title(title, loc="left", color=INK)

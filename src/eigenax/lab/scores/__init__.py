@@ -1,0 +1,1 @@
+"""How good modes and features are."""

@@ -1,0 +1,1 @@
+"""Exact eigenvalues and eigenfunctions to compare with."""

@@ -1,0 +1,184 @@
+"""Short stretches of time series or video, whose successive points form pairs."""
+
+import itertools
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from eigenax.checks import as_array, check_dense, positive_int
+from eigenax.core.batch import Pairs
+from eigenax.sources.base import HostData, Source
+from eigenax.sources.rows import Rows, rows_of
+
+USUAL_LENGTH = 10
+"""Points of a clip."""
+
+
+class TimeSeries(Source):
+    """Clips of `length` successive points from series (time, …), starting anywhere in them; of 10 points, or as many as
+    the shortest series has, unless given.
+
+    One series, or a list of episodes, which no pair crosses. A point is one row, or `n_stack` successive ones joined
+    along their first axis: a row (d,) becomes (n_stack · d,), an image (h, w) or (c, h, w) becomes (n_stack · c, h, w).
+    `view` may turn a row into something else first, such as the places of things into an image of them. Arrays of
+    small whole numbers are kept as they are and become real when drawn; memory-mapped arrays stay in their files. A
+    batch of `size` clips has size × (length − 1) pairs, and each point is evaluated once.
+
+    `held_out`, a share of each episode at its end, is kept apart from all this: what is trained is judged there, keeps
+    what was best there, and ends when it gets no better there.
+
+    >>> TimeSeries(jnp.zeros((1000, 3)), length=10).shape
+    (3,)
+    >>> TimeSeries([np.zeros((50, 64, 64), np.uint8), np.zeros((80, 64, 64), np.uint8)], n_stack=2).shape
+    (2, 64, 64)
+    >>> len(TimeSeries(np.zeros((1000, 3)), held_out=0.1).held_out.episodes[0])
+    100
+    """
+
+    points: Rows
+    view: Callable[[Array], Array] | None
+    host: HostData[list[np.ndarray]] = eqx.field(static=True)
+    ends: Int[Array, " episodes"]
+    """How many clips begin in an episode or one before it."""
+    shifts: Int[Array, " episodes"]
+    """Rows that are the beginning of no clip, in all episodes before."""
+    length: int = eqx.field(static=True)
+    n_stack: int = eqx.field(static=True)
+    apart: "TimeSeries | None"
+    """Of what is held out."""
+    draws = Pairs
+
+    def __init__(
+        self,
+        series: Any,
+        length: int | None = None,
+        *,
+        n_stack: int = 1,
+        view: Callable[[Array], Array] | None = None,
+        held_out: float = 0.0,
+    ):
+        episodes, ends = _cut(episodes_of(series), held_out, positive_int("n_stack", n_stack) + 1)
+        longest = min(len(end) for end in ends) - n_stack + 1 if ends else 0
+        self.apart = (
+            TimeSeries(ends, min(longest, length or USUAL_LENGTH), n_stack=n_stack, view=view) if ends else None
+        )
+        if length is None:
+            length = max(2, min(USUAL_LENGTH, *(len(episode) - n_stack + 1 for episode in episodes)))
+        for name, value, least, why in (("length", length, 2, ", one pair of points"), ("n_stack", n_stack, 1, "")):
+            if not isinstance(value, numbers.Integral) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}{why}; got {value}")
+        self.length, self.n_stack, self.view = int(length), int(n_stack), view
+        rows = self.length + self.n_stack - 1
+        for number, episode in enumerate(episodes):
+            if episode.ndim < 2 or len(episode) < rows:
+                which = f"episode {number}" if len(episodes) > 1 else "series"
+                joined = f" of n_stack = {n_stack}" if self.n_stack > 1 else ""
+                raise ValueError(
+                    f"{which} must be an array (time, features…) of at least {rows} rows, for length = {length} "
+                    f"points{joined}; got shape {episode.shape}. One number a time is series[:, None]; shorter clips "
+                    "are length=…"
+                )
+        self.points, self.host = rows_of(episodes), HostData(lambda: [_windows(one, n_stack) for one in episodes])
+        counts = np.array([len(episode) - rows + 1 for episode in episodes])
+        self.ends = jnp.asarray(np.cumsum(counts), jnp.int32)
+        self.shifts = jnp.asarray((rows - 1) * np.arange(len(episodes)), jnp.int32)
+
+    @property
+    def held_out(self) -> "TimeSeries | None":
+        """Clips of what is held out."""
+        return self.apart
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one point."""
+        first, *rest = jax.eval_shape(self._viewed, jnp.zeros(self.points.shape)).shape
+        return (self.n_stack * first, *rest)
+
+    @property
+    def episodes(self) -> list[Float[np.ndarray, "_ d"]] | None:
+        """All points, unless they are images, views of something else, or stay in their files."""
+        if self.view is not None or len(self.points.shape) > 1 or self.points.stays_on_disk:
+            return None
+        return self.host.data
+
+    def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
+        """Pairs of successive points inside `size` clips, of weight one."""
+        chosen = jax.random.randint(key, (size,), 0, self.ends[-1])
+        starts = chosen + self.shifts[jnp.searchsorted(self.ends, chosen, side="right")]
+        rows = self.points.at(starts[:, None] + jnp.arange(self.length + self.n_stack - 1))
+        rows = jax.vmap(jax.vmap(self._viewed))(rows.astype(jnp.zeros(()).dtype))
+        index = jnp.arange(size * self.length).reshape(size, self.length)
+        x = jax.vmap(lambda clip: joined(clip, self.n_stack))(rows)
+        weights = jnp.ones(size * (self.length - 1), x.dtype)
+        return Pairs(x.reshape(-1, *x.shape[2:]), index[:, :-1].ravel(), index[:, 1:].ravel(), weights)
+
+    def _viewed(self, row: Float[Array, "..."]) -> Float[Array, "..."]:
+        return as_images(row if self.view is None else self.view(row))
+
+
+def as_images(row: Float[Array, "..."]) -> Float[Array, "..."]:
+    """A row as it is, but for images (h, w), which become (1, h, w)."""
+    return row[None] if row.ndim == 2 else row
+
+
+def joined(rows: Float[Array, "rows ..."], n_stack: int) -> Float[Array, "points ..."]:
+    """Every `n_stack` successive rows as one point, joined along their first axis.
+
+    >>> joined(jnp.array([[1.0], [2.0], [3.0]]), 2)
+    Array([[1., 2.],
+           [2., 3.]], dtype=float32)
+    """
+    points = len(rows) - n_stack + 1
+    return jnp.concatenate([rows[shift : shift + points] for shift in range(n_stack)], axis=1)
+
+
+def episodes_of(series: Any) -> list[Any]:
+    """A list of arrays of rows of one shape, from one array or from several."""
+    several = isinstance(series, list | tuple) and all(_ndim(one) >= 2 for one in series)
+    given: list[Any] = list(series) if several else [series]
+    for one in given:
+        check_dense("series", one)
+    episodes = [one if hasattr(one, "dtype") else as_array("series", one) for one in given]
+    if not episodes or episodes[0].ndim == 0:
+        came = "a single value" if episodes else "an empty list"
+        raise ValueError(f"series must be an array (time, features…) or a list of such arrays; got {came}")
+    for number, (one, other) in enumerate(itertools.pairwise(episodes)):
+        if one.shape[1:] != other.shape[1:]:
+            raise ValueError(
+                f"all episodes must have rows of one shape; episode {number} has {one.shape[1:]} and episode "
+                f"{number + 1} has {other.shape[1:]}"
+            )
+    return episodes
+
+
+def _cut(episodes: list[Any], share: float, least: int) -> tuple[list[Any], list[Any]]:
+    """The beginnings of episodes, and the ends, of this share of their rows, of those where that is rows enough."""
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= share < 1:
+        raise ValueError(f"held_out must be a share of each episode, at least 0 and below 1; got {share!r}")
+    apart = [rows if (rows := int(share * len(episode))) >= least else 0 for episode in episodes]
+    both = list(zip(episodes, apart, strict=True))
+    if share and not any(apart):
+        raise ValueError(
+            f"held_out = {share:g} is less than {least} rows of any episode, which one pair takes; the longest has "
+            f"{max(map(len, episodes))}"
+        )
+    return [rows[: len(rows) - end] for rows, end in both], [rows[len(rows) - end :] for rows, end in both if end]
+
+
+def _ndim(one: Any) -> int:
+    return one.ndim if hasattr(one, "ndim") else as_array("series", one).ndim
+
+
+def _windows(episode: Any, n_stack: int) -> Float[np.ndarray, "points _"]:
+    """As `joined`, in float64."""
+    rows = np.asarray(episode, np.float64)
+    if n_stack == 1:
+        return rows
+    points = len(rows) - n_stack + 1
+    return np.concatenate([rows[shift : shift + points] for shift in range(n_stack)], axis=1)

@@ -1,0 +1,71 @@
+"""A game on a small scale: three ways to find features, what is measured of each, and what the page shows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import eigenax as ex
+from eigenax.cli.main import main
+from eigenax.lab.datasets.atari import gameplay
+from eigenax.lab.experiments.atari import Atari
+
+SMALL = ["--game", "breakout", "--frames", "1500", "--held-out", "1000", "--n", "2", "--steps", "40", "--clips", "4"]
+NARROW = ["--channels", "4,4,4", "--width", "16", "--successor-maps", "4", "--successor-width", "16", "--latent", "8"]
+SHORT = ["--successor-steps", "40", "--target-every", "10", "--successor-batch", "8"]
+
+
+def test_three_ways_are_measured_alike_and_shown(tmp_path):
+    folder = tmp_path / "run"
+    words = [*SMALL, *NARROW, *SHORT, "--data", str(tmp_path / "games")]
+    assert main(["run", "atari", *words, "--quiet", "--out", str(folder)]) == 0
+    result = json.loads((folder / "result.json").read_text())
+
+    assert result["iterations"] == {"spin": 40, "successor": 40, "pca": 0}
+    assert result["target_renewals"] == 4
+    for score in ("slowness", "separation", "separation_in_time", "probe"):
+        assert set(result[score]) == {"spin", "successor", "pca"}
+        assert all(np.isfinite(values).all() for values in result[score].values())
+    assert len(result["slowness"]["spin"]) == 2
+    assert ex.load(folder).n == 2
+    assert sum(result["slowness"]["spin"]) < 0.5 * sum(result["slowness"]["successor"])
+    assert len(result["successor_from_zero"]["slowness"]) == 2
+
+    assert set(result["figures"]) == {"extremes", "slowness", "training", "successor-losses"}
+    for name in result["figures"]:
+        assert 3000 < (folder / "figures" / f"{name}.png").stat().st_size < 200_000
+    held_out = tmp_path / "games" / "breakout-1000-seed65536"
+    assert len(gameplay("breakout", 1000, held_out, seed=65536).frames) == 1000
+
+
+def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
+    assert main(["run", "atari", "--game", "space_invader", "--out", str(tmp_path / "run")]) == 2
+    assert "there is no Atari game 'space_invader'; did you mean space_invaders" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--successor-steps", "0"], "--successor-steps must be at least 1; got 0"),
+        (["--latent", "4"], "--latent must be at least --n, 5; got 4"),
+        (["--coarse", "0"], "--coarse must be at least 1; got 0"),
+        (["--coarse", "85"], "--coarse must be at most 84, the side of a frame; got 85"),
+        (["--spare", "-1"], "--spare must be at least 0; got -1"),
+        (["--clips", "1"], "--clips times --length must be more than the 10 functions that are learned; got 10"),
+        (["--held-out", "10"], "--held-out must be at least 1000; got 10"),
+        ([*SMALL, "--length", "900"], "--length 900 takes episodes of 903 frames; the longest there is has"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, capsys):
+    assert main(["run", "atari", *words, "--out", str(tmp_path / "run")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_paper_preset_is_the_published_one():
+    paper = Atari.with_preset("paper")
+    assert (paper.clips, paper.length, paper.channels, paper.width, paper.n) == (24, 10, "64,64,64", 128, 5)
+    assert (paper.optimizer, paper.learning_rate, paper.decay, paper.ema_rate) == ("rmsprop", 1e-6, 0.999, 0.01)
+    assert (paper.frames, paper.held_out, paper.average, paper.sparsity) == (500_000, 64_000, "jacobian", "paper")
+    assert (paper.successor_steps, paper.successor_batch, paper.successor_learning_rate) == (300_000, 32, 1e-4)
+    assert (paper.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)

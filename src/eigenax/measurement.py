@@ -48,6 +48,8 @@ class Solution(NamedTuple):
     """What else is to be said of it."""
     training_values: Float[np.ndarray, " n"] | None = None
     """On the data that the functions were found on, where `values` are of other data."""
+    missed: Float[np.ndarray, " n"] | None = None
+    """What share of the variance of known eigenvectors, whose values these are, their fits miss."""
 
     def metrics(self) -> dict[str, list[float]]:
         """What is logged of it."""

@@ -29,6 +29,8 @@ from eigenax.stop_reason import StopReason
 
 FORMAT = "eigenax-modes-4"
 FILE = "modes.safetensors"
+MOST = 0.1
+"""What a fit may miss of an eigenvector's variance."""
 Which = Literal["smallest", "largest"]
 
 
@@ -74,6 +76,9 @@ class Modes(eqx.Module):
     """What their errors are large for, if that is known."""
     training_eigenvalues: Float[np.ndarray, " n"] | None = None
     """On the data that the functions were found on, where `eigenvalues` are of data that they were not found on."""
+    missed: Float[np.ndarray, " n"] | None = None
+    """Where `eigenvalues` are those of a matrix and functions are fitted to its eigenvectors: the share of each
+    eigenvector's variance that its fit misses."""
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
@@ -93,8 +98,9 @@ class Modes(eqx.Module):
         fields = {name: getattr(self, name)[chosen] for name in each}
         following = dict(enumerate([*self.eigenvalues[1:].tolist(), self.next_eigenvalue]))
         fields |= {"next_eigenvalue": following.get(max(range(*chosen.indices(self.n)), default=-1))}
-        if self.training_eigenvalues is not None:
-            fields["training_eigenvalues"] = self.training_eigenvalues[chosen]
+        for name in ("training_eigenvalues", "missed"):
+            if (each := getattr(self, name)) is not None:
+                fields[name] = each[chosen]
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:
@@ -171,10 +177,18 @@ class Modes(eqx.Module):
         if self.training_eigenvalues is not None:
             rows = [f"{row}  {value:10.4g}" for row, value in zip(rows, self.training_eigenvalues, strict=True)]
             head = f"{head}  {'training':>10s}"
+        if self.missed is not None:
+            rows = [f"{row}  {100 * share:6.1f} %" for row, share in zip(rows, self.missed, strict=True)]
+            head = f"{head}  {'missed':>8s}"
+            notes = [
+                "missed: eigenvalues are those of the matrix itself; functions are fits of its eigenvectors, and "
+                "residuals tell of these"
+            ]
         rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
         if self.unconverged.any():
             advice = "" if self.note else f"; take {(self.stop_reason or StopReason.LARGEST_BASIS).advice}"
-            notes = [f"* not converged, as its residual or its basis error tells{advice}"]
+            tells = "its residual or its basis error" if self.missed is None else "what its function misses"
+            notes.append(f"* not converged, as {tells} tells{advice}")
         return "\n".join([head, *rows, *notes, *[self.note] * bool(self.note)])
 
     @property
@@ -182,14 +196,23 @@ class Modes(eqx.Module):
         """Where residual²/gap, an estimate of the distance to the exact eigenvalue, or the basis error exceeds 1 % of
         it and 3 sampling errors; for an eigenvalue of zero, a millionth of the largest that was found.
 
-        One that is unknown is left out; with both unknown it counts as not converged.
+        One that is unknown is left out; with both unknown it counts as not converged. A function that is fitted to a
+        known eigenvector has not converged where it misses more than a tenth of its variance.
         """
-        distance = distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
         size = np.abs(self.eigenvalues)
-        distance = np.fmax(distance, self.basis_errors)
+        distance = np.fmax(self.distances, self.basis_errors)
         largest = max(size.max(initial=0), abs(self.next_eigenvalue or 0.0))
         enough = np.maximum(0.01 * size, 1e-6 * largest)
-        return ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
+        far = ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
+        return far if self.missed is None else far | (self.missed > MOST)
+
+    @property
+    def distances(self) -> Float[np.ndarray, " n"]:
+        """Residual²/gap, an estimate of how far each eigenvalue is from the exact one; NaN, for not known, where
+        residuals are those of fits and eigenvalues come from elsewhere."""
+        if self.missed is not None:
+            return np.full(self.n, np.nan)
+        return distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
 
 
 def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array]:

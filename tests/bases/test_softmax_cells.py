@@ -19,7 +19,7 @@ def moons(count, seed=0):
     return FeatureGraph(rows, neighbour_graph(rows, 10))
 
 
-def embedded(graph, n, cells=256):
+def embedded(graph, n, cells=256, **more):
     """The n smoothest functions after the constant."""
     source = ex.Graph(graph.edges, graph.rows, measure="degrees")
     solver = ex.RayleighRitz(basis=ex.SoftmaxCells(cells))
@@ -129,3 +129,25 @@ def test_a_thin_chain_stays_whole_where_some_of_its_nodes_are_held_out():
     np.testing.assert_allclose(part.toarray(), part.toarray().T)
     pieces = [connected_components(edges)[0] for edges in (graph.edges[seen][:, seen], part)]
     assert pieces[1] < pieces[0]
+
+
+def test_exact_eigenvalues_are_not_doubted_for_fits_of_their_functions():
+    """All had stars, with errors of 1e-16 beside them."""
+    graph = moons(300, seed=1)
+    exact = decomposed(graph.edges, 3)
+    modes = embedded(graph, 3, cells=128, tol=1e-6)  # one that was missed would warn
+    degrees = graph.edges.sum(1) / graph.edges.sum()
+    vectors = exact.vectors / np.sqrt(degrees @ exact.vectors**2)
+    cosines = degrees @ (np.asarray(modes(graph.rows))[:, 1:] * vectors)
+    assert not modes.unconverged.any()
+    np.testing.assert_allclose(modes.missed, [0, *(1 - cosines**2)], atol=1e-6)
+    np.testing.assert_array_equal(modes[2:].missed, modes.missed[2:])
+    assert "functions are fits of its eigenvectors" in str(modes)
+
+
+def test_a_star_marks_a_fit_that_misses_much_of_its_function():
+    modes = embedded(moons(300), 7, cells=8)
+    assert not modes.unconverged[0]
+    assert modes.missed[-1] > 0.1
+    assert modes.unconverged[-1]
+    assert "* not converged, as what its function misses tells" in str(modes)

@@ -140,6 +140,7 @@ class Discretisation(ABC):
             next_eigenvalue=found.next_value,
             note=found.note,
             training_eigenvalues=found.training_values,
+            missed=found.missed,
         )
 
     def measured_on(self, trial: Trial) -> Any:

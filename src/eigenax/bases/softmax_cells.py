@@ -291,14 +291,16 @@ class OnCells(Discretisation):
             found = _measured(self.graph, cells, _function(pencil, moments.mean, trial.basis, self.n))
         else:
             function = _next_to(self.graph, cells, pencil, moments, exact.functions)
-            found = _measured(self.graph, cells, function, exact.values)
+            found = _measured(self.graph, cells, function, exact)
         constant = np.ones((len(found.coefficients), 1), found.coefficients.dtype)
         values = np.concatenate([[0.0], self.factor * found.values])
         scatter, distance, residuals = (
             np.concatenate([[0.0], abs(self.factor) * part])
             for part in (found.sampling_errors, found.basis_errors, found.residuals)
         )
-        return Solution(values, np.concatenate([constant, found.coefficients], 1), scatter, distance, residuals)
+        coefficients = np.concatenate([constant, found.coefficients], 1)
+        missed = None if found.missed is None else np.concatenate([[0.0], found.missed])
+        return Solution(values, coefficients, scatter, distance, residuals, missed=missed)
 
     def network(self, trial: Trial) -> Cells:
         """The cells."""
@@ -360,13 +362,10 @@ def _roughness(values: Float[np.ndarray, "N n"], graph: FeatureGraph, nodes: Int
 
 
 def _measured(
-    graph: FeatureGraph,
-    network: Cells,
-    function: Float[np.ndarray, "m n"],
-    exact: Float[np.ndarray, " n"] | None = None,
+    graph: FeatureGraph, network: Cells, function: Float[np.ndarray, "m n"], exact: Eigenvectors | None = None
 ) -> Solution:
-    """Rayleigh quotients in order, their errors from the scatter between nodes and from residual norms; or only the
-    latter, of functions whose eigenvalues are known.
+    """Rayleigh quotients in order, their errors from the scatter between nodes and from residual norms; or, of fits to
+    eigenvectors that are known, the latter alone and what they miss.
 
     A quotient is a mean over pairs of nodes: what a node adds to it is what all its edges add.
     """
@@ -376,9 +375,11 @@ def _measured(
     total, applied = counts.sum(), (degrees * v - near) / counts
     norms = (counts * v**2).sum(0) / total
     if exact is not None:
-        residuals = np.sqrt((counts * (applied - exact * v) ** 2).sum(0) / total / norms)
-        rounding = np.full(len(exact), 2 * np.finfo(float).eps * (degrees / counts).max())
-        return Solution(exact, function, np.zeros(len(exact)), rounding, residuals)
+        n, wanted = len(exact.values), exact.functions
+        residuals = np.sqrt((counts * (applied - exact.values * v) ** 2).sum(0) / total / norms)
+        rounding = np.full(n, 2 * np.finfo(float).eps * (degrees / counts).max())
+        missed = (1 - ((counts * v * wanted).sum(0) / total) ** 2 / norms).clip(0)
+        return Solution(exact.values, function, np.zeros(n), rounding, residuals, missed=missed)
     values = ((counts * v * applied).sum(0) / total / norms).clip(0)
     own, of_squares = degrees * v**2, graph.edges @ v**2
     size = own + of_squares if graph.by_degree else 2 * counts * v**2

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 from jaxtyping import Bool, Float
 
-from eigenax.core.ritz import distance_to_exact
 from eigenax.modes import Modes
 from eigenax.stop_reason import StopReason
 
@@ -52,7 +51,7 @@ def relative_errors(modes: Modes) -> Float[np.ndarray, " n"]:
     """Error over scale; infinite where one of the two errors is not known, since nothing then says how small it is."""
     errors = np.hypot(modes.sampling_errors, modes.basis_errors)
     scale = scales(modes.eigenvalues, errors, modes.next_eigenvalue)
-    by_residual = distance_to_exact(modes.eigenvalues, modes.residuals, modes.next_eigenvalue)
+    by_residual = modes.distances
     errors = np.where(by_residual > DOUBTED * scale, np.maximum(errors, by_residual), errors)
     return np.where(np.isnan(errors), np.inf, errors / scale)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import numbers
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 from jaxtyping import Array, ArrayLike, Float
+
+LEVELS, PIECE = 1000, 2**22
+"""Values of a column that float32 must tell apart, and numbers that are looked at together."""
 
 
 def positive_int(name: str, value: Any, least: int = 1) -> int:
@@ -74,7 +78,37 @@ def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
         raise ValueError(f"{name} must be an array of numbers; got {np.asarray(value).dtype}") from error
     if not bool(jnp.isfinite(data).all()):
         raise ValueError(f"{name} contains NaN or infinity (also of what float32 can hold); drop or fill those rows")
+    if data.dtype == jnp.float32:
+        tell_of_rounding(name, np.asarray(value))
     return data
+
+
+def tell_of_rounding(name: str, rows: np.ndarray) -> None:
+    """Warn of a column of which float32 tells less than 1 / `LEVELS`, as of times in seconds or of tiny numbers."""
+    if rows.dtype.itemsize < 4 or rows.dtype == np.float32 or rows.ndim < 2 or not rows.size:
+        return
+    step = max(1, PIECE // rows[0].size) if rows[0].size else len(rows)
+    pieces = (rows[start : start + step].reshape(-1, rows[0].size) for start in range(0, len(rows), step))
+    found = [(piece.min(0), piece.max(0), _rounding_of(piece)) for piece in pieces]
+    lowest, highest, rounding = (
+        np.asarray(pick([each[part] for each in found], axis=0), np.float64)
+        for part, pick in enumerate((np.min, np.max, np.max))
+    )
+    lost = (rounding > (highest - lowest) / LEVELS) & (highest > lowest)
+    if lost.any():
+        column = int(np.argmax(lost))
+        warnings.warn(
+            f"column {column} of {name} lies between {lowest[column]:.10g} and {highest[column]:.10g}; where a network "
+            f"is trained on it, float32 rounds it by up to {rounding[column]:.2g}: subtract an offset, or rescale it",
+            stacklevel=4,
+        )
+
+
+def _rounding_of(piece: np.ndarray) -> np.ndarray:
+    """How far float32 is from each column; devices take what is below its normal range for zero."""
+    rounded = piece.astype(np.float32)
+    rounded[np.abs(rounded) < np.finfo(np.float32).tiny] = 0
+    return np.abs(piece - rounded.astype(np.float64)).max(0)
 
 
 def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
 from eigenax.stop_reason import StopReason
 
-FORMAT = "eigenax-modes-4"
+FORMAT = "eigenax-modes-5"
 FILE = "modes.safetensors"
 MOST = 0.1
 """What a fit may miss of an eigenvector's variance."""

@@ -62,8 +62,13 @@ class Cells(eqx.Module):
         """Cells around these centres."""
         origin = centres.mean(0)
         apart = centres - origin
-        biases = -rate * (apart**2).sum(1)
-        return cls(origin, jnp.asarray(2 * rate * apart, jnp.float32), jnp.asarray(biases, jnp.float32))
+        weights, biases = 2 * rate * apart, -rate * (apart**2).sum(1)
+        if np.abs(weights).max(initial=0) > np.finfo(np.float32).max:
+            raise ValueError(
+                f"features differ by {np.abs(apart).max():.2g} only, and cells as small as that are beyond float32: "
+                "multiply features by a number that makes them about 1"
+            )
+        return cls(origin, jnp.asarray(weights, jnp.float32), jnp.asarray(biases, jnp.float32))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
         """The shares of one point."""
@@ -130,8 +135,11 @@ def centres_of(rows: Float[np.ndarray, "N d"], count: int, seed: int) -> Centres
     """
     rng = np.random.default_rng(seed)
     some = rows[rng.permutation(len(rows))[: SEEN_PER_CELL * count]]
+    origin = some.mean(0)
+    rounding = np.finfo(float).eps * np.abs(origin).max()
+    some = some - origin
     centres, distances = some[:1], squared_distances(some, some[:1])[:, 0]
-    while len(centres) < count and distances.max() > 1e-12 * max(distances.mean(), (some**2).mean()):
+    while len(centres) < count and distances.max() > 1e-12 * (some**2).mean() + rounding**2:
         drawn = some[rng.choice(len(some), p=distances / distances.sum())][None]
         centres, distances = np.concatenate([centres, drawn]), np.minimum(distances, ((some - drawn) ** 2).sum(1))
     nearest = np.zeros(len(some), int)
@@ -144,7 +152,7 @@ def centres_of(rows: Float[np.ndarray, "N d"], count: int, seed: int) -> Centres
         )
         counts = members.sum(1)[:, None]
         centres = np.where(counts > 0, members @ some / np.maximum(counts, 1), centres)
-    return Centres(centres, float(((some - centres[_nearest(some, centres)]) ** 2).sum(1).mean()))
+    return Centres(centres + origin, float(((some - centres[_nearest(some, centres)]) ** 2).sum(1).mean()))
 
 
 def _nearest(rows: Float[np.ndarray, "p d"], centres: Float[np.ndarray, "m d"]) -> Int[np.ndarray, " p"]:

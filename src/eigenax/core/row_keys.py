@@ -16,6 +16,8 @@ def distinct(rows: Float[np.ndarray, "p d"]) -> tuple[Int[np.ndarray, " q"], Int
 
     >>> distinct(np.array([[7.0], [7.0], [3.0]]))
     (array([0, 2]), array([0, 0, 1]))
+    >>> len(distinct(np.array([[1e-42], [3e-42], [1.7e9], [1.7e9 + 1e-6]]))[0])
+    4
     """
     words = words_of(rows, exact=True).astype(np.uint64)
     _, places, numbers = np.unique(words[:, 0] << np.uint64(32) | words[:, 1], return_index=True, return_inverse=True)
@@ -36,14 +38,27 @@ def _of_rows(rows: Float[Array, "p d"], exact: bool) -> UInt[Array, "p 2"]:
 
 
 def words_at(x: Float[Array, " d"], exact: bool) -> UInt[Array, " 2"]:
-    """Sums of the bits of all numbers, stirred; of what float32 cuts off too where that matters."""
-    # Not a conversion there and back, which a compiler may leave out.
-    seen = jax.lax.reduce_precision(x, 8, 23)
-    parts = [seen, x - seen] if exact else [seen]
+    """Sums of the bits of all numbers, stirred; of what float32 cuts off or rounds to zero too where that matters."""
+    parts = _parts_of(x) if exact else [_in_float32(x)]
     numbers = jnp.concatenate([jnp.where(part == 0, 0, part) for part in parts]).astype(jnp.float32)
     bits = jax.lax.bitcast_convert_type(numbers, jnp.uint32)
     place = jnp.arange(1, len(bits) + 1, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
     return jnp.stack([_stirred(_stirred(bits + place) ^ jnp.uint32(salt)).sum(dtype=jnp.uint32) for salt in (1, 2**31)])
+
+
+def _parts_of(x: Float[Array, " d"]) -> list[Array]:
+    """Exponents, and the digits in three parts that float32 can hold, whatever the size of the numbers."""
+    digits, exponents = jnp.frexp(x)
+    parts = [exponents.astype(x.dtype)]
+    for _ in range(3):
+        parts.append(_in_float32(digits))
+        digits = digits - parts[-1]
+    return parts
+
+
+def _in_float32(x: Float[Array, " d"]) -> Float[Array, " d"]:
+    # Not a conversion there and back, which a compiler may leave out.
+    return jax.lax.reduce_precision(x, 8, 23)
 
 
 def _stirred(bits: UInt[Array, " d"]) -> UInt[Array, " d"]:

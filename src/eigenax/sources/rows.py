@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Shaped
 
-from eigenax.checks import as_real
+from eigenax.checks import as_real, tell_of_rounding
 
 AT_ONCE, LOOKED_AT = 2**24, 256
 """Numbers of a file that are looked at together, and rows that tell it from another."""
@@ -84,6 +84,7 @@ def rows_of(series: Sequence[np.ndarray | Array]) -> Rows:
         files = [np.asarray(one) for one in series]
         for number, file in enumerate(files):
             _look_through(file, number)
+            tell_of_rounding(f"series {number}", file)
         return OnDisk(_Files(files))
     if all(isinstance(one, np.ndarray) for one in series):  # quicker than to compile one for every set of lengths
         together = np.concatenate(series)

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import eigenax as ex
-from eigenax.bases.cross_validation import slowness_of
+from eigenax.bases.cross_validation import Slowness, slowness_of
 from eigenax.bases.random_waves import Series
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
 
@@ -180,3 +180,10 @@ def test_so_few_rows_that_a_block_has_none():
     rows = np.random.default_rng(0).random((2, 2))
     with pytest.warns(UserWarning, match="long enough"):
         assert len(ex.solve(ex.Slowness(), rows, 2, progress=False).eigenvalues) == 2
+
+
+def test_functions_as_fast_as_noise_are_said_to_be_so():
+    values = np.array([1.97, 2.02])
+    assert "nothing in these rows is slow" in Slowness(values, np.full(2, 0.02), np.ones(2)).note(values)
+    values = np.array([1.2, 2.02])
+    assert not Slowness(values, np.full(2, 0.02), np.ones(2)).note(values)

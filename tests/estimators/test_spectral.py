@@ -205,3 +205,9 @@ def test_kernels_are_refused_where_all_pairs_are_too_many(monkeypatch):
     monkeypatch.setattr(spectral, "DENSE", 30)
     with pytest.raises(ValueError, match="at most 30; got 40: take affinity='nearest_neighbors'"):
         SpectralEmbedding(affinity="rbf").fit(np.random.default_rng(0).normal(size=(40, 2)))
+
+
+def test_more_neighbours_than_rows_are_told_of():
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.warns(UserWarning, match="n_neighbors = 30 is more than the 11 other rows there are"):
+        SpectralEmbedding(2, n_neighbors=30, random_state=0).fit(rows)

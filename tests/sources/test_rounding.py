@@ -15,7 +15,7 @@ TOLD = "column 0 of .*; where a network is trained on it, float32 rounds it by u
 
 @pytest.mark.parametrize(("scale", "offset"), [(1e-42, 0.0), (1e-200, 0.0), (1.0, 1.7e9), (1e-5, 1.7e9)])
 def test_rows_that_differ_below_float32_are_nodes_of_their_own(scale, offset):
-    """Those of 1e-42 were all zero to a node's words, and merged: the first eigenvalues of a ring were 1.86 and 1.97."""
+    """Those of 1e-42 were all zero to a node's words, and merged: the first eigenvalues were 1.86 and 1.97."""
     rows = np.round(1e3 * ROWS) * scale / 1e3 + offset
     with pytest.warns(UserWarning, match=TOLD):
         ring = ex.Graph(RING, rows)

@@ -10,6 +10,8 @@ from jaxtyping import Float
 from eigenax.bases.random_waves import Episodes, Series
 from eigenax.core.standard_error import scatter_of
 
+NOISE = 2
+"""The slowness of rows that tell nothing of the next ones."""
 LEAST_ROWS = 20
 """Rows there must be on either side."""
 WHOLE = 0.25
@@ -80,7 +82,11 @@ class Slowness(NamedTuple):
         apart = np.abs(training - self.values) > np.maximum(CERTAIN * self.scatter, TOLD * self.values)
         still = self.variances < VARIES
         if not (apart | still).any():
-            return ""
+            is_noise = (self.values > NOISE - np.maximum(CERTAIN * self.scatter, TOLD * NOISE)).all()
+            return (
+                "nothing in these rows is slow: on other rows than it was found on each function changes as fast as "
+                f"noise, which has a slowness E[(Δy)²]/Var[y] of {NOISE}"
+            ) * bool(is_noise)
         which = ", ".join(str(k + 1) for k in np.flatnonzero(apart | still))
         said = "; ".join(
             f"{training[k]:.3g} where it was found, {self.values[k]:.3g} elsewhere"

@@ -11,6 +11,7 @@ from eigenax.lab.report.digits import decimals, rounded
 def print_table(result: dict[str, Any]) -> None:
     """Learned ± standard error, exact values with relative errors where they are known, and what else there is."""
     exact, errors, more = result.get("exact"), result.get("relative_errors"), result.get("columns", {})
+    doubted = result.get("unconverged") or [False] * len(result["eigenvalues"])
     with_residuals = set(result["residuals"]) != {None}
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
@@ -20,6 +21,7 @@ def print_table(result: dict[str, Any]) -> None:
         *(("residual",) if with_residuals else ()),
         *(("exact", "relative error") if exact is not None else ()),
         *more,
+        *([""] if any(doubted) else ()),
     ):
         table.add_column(column, justify="right", vertical="bottom")
     digits = decimals(result["standard_errors"])
@@ -30,14 +32,21 @@ def print_table(result: dict[str, Any]) -> None:
             row.append("" if rest is None else f"{rest:.1g}")
         if exact is not None and errors is not None:
             row += [rounded(exact[k], digits), f"{errors[k]:.1e}"]
-        table.add_row(*row, *("–" if values[k] is None else f"{values[k]:.3g}" for values in more.values()))
+        table.add_row(
+            *row,
+            *("–" if values[k] is None else f"{values[k]:.3g}" for values in more.values()),
+            *(["*"] if doubted[k] else ()),
+        )
     console = Console()
     console.print(table)
+    if any(doubted):
+        console.print("* not converged, as its residual or its errors tell", highlight=False)
     if result.get("mean_relative_error") is not None:
         console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)
     if result.get("stopped"):
         console.print(f"ended because {result['stopped']}", highlight=False)
     for note in result.get("notes", ()):
         console.print(f"note: {note}", highlight=False)
-    steps = f"{result['steps']} steps; in all " if result["steps"] else ""
-    console.print(f"{steps}{result['wall_seconds']:.0f} s on {result['device']}", highlight=False)
+    steps = f"{result['steps']} steps; " if result["steps"] else ""
+    which = "since it was resumed " if result.get("resumed") else "in all " * bool(steps)
+    console.print(f"{steps}{which}{result['wall_seconds']:.0f} s on {result['device']}", highlight=False)

@@ -194,7 +194,14 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Seria
     def _made(self, rows: Float[np.ndarray, "N d"]) -> Adjacency:
         """The graph of rows by the rule."""
         if self.affinity == "nearest_neighbors":
-            return neighbour_graph(rows, positive_int("n_neighbors", self.n_neighbors))
+            others = len(rows) - 1
+            if positive_int("n_neighbors", self.n_neighbors) > others:
+                warnings.warn(
+                    f"n_neighbors = {self.n_neighbors} is more than the {others} other rows there are: each is joined "
+                    "with all of them",
+                    stacklevel=5,
+                )
+            return neighbour_graph(rows, self.n_neighbors)
         if len(rows) > DENSE:
             raise ValueError(
                 f"affinity='rbf' has a number for each pair of rows, of which it takes at most {DENSE}; got "

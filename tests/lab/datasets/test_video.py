@@ -160,3 +160,14 @@ def test_a_folder_without_images_and_a_file_that_is_not_there(tmp_path):
         read(tmp_path / "empty", tmp_path)
     with pytest.raises(RunError, match="there is no file"):
         read(tmp_path / "nowhere.mp4", tmp_path)
+
+
+def test_a_video_that_was_cut_off_says_how_much_can_be_read(tmp_path):
+    noise = np.random.default_rng(0).integers(0, 255, (60, 32, 32, 3), dtype=np.uint8)
+    write_mp4(tmp_path / "whole.mkv", noise)
+    content = (tmp_path / "whole.mkv").read_bytes()
+    (tmp_path / "cut.mkv").write_bytes(content[: len(content) // 2])
+    assert read(tmp_path / "whole.mkv", tmp_path).changes == "colours to grey"
+    cut = read(tmp_path / "cut.mkv", tmp_path)
+    assert len(cut.rows) < 40
+    assert cut.changes == f"colours to grey; cut off: {len(cut.rows)} of about 60 frames can be read"

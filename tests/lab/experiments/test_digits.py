@@ -37,7 +37,12 @@ def test_a_fifth_is_held_out():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"), [({"cells": 10}, "--cells must be at least 11; got 10"), ({"neighbors": 0}, "--neighbors")]
+    ("settings", "said"),
+    [
+        ({"cells": 10}, "--cells must be at least 11; got 10"),
+        ({"neighbors": 0}, "--neighbors"),
+        ({"steps": 50}, "--steps has no effect here"),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, said):
     with pytest.raises(ValueError, match=said):

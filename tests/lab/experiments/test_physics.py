@@ -18,7 +18,7 @@ from eigenax.lab.experiments.runner import execute
 from eigenax.lab.experiments.sphere import Sphere
 from eigenax.lab.experiments.torus import Torus
 
-DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds"}
+DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "resumed"}
 
 
 def found(folder):

@@ -14,7 +14,7 @@ SHORT = {
     "kernel": ["--n", "6", "--points", "256", "--quiet"],
     "oscillator": ["--dims", "1", "--n", "3", "--steps", "2", "--samples", "16384", "--quiet"],
 }
-DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "compile_seconds", "seconds"}
+DEPENDS_ON_THE_CLOCK = {"wall_seconds", "training_seconds", "compile_seconds", "seconds", "resumed"}
 
 
 def start(*words):

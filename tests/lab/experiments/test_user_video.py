@@ -272,3 +272,15 @@ def test_a_model_of_another_kind_or_size_is_refused(array, tmp_path, capsys):
     assert "but the model takes (16, 24)" in capsys.readouterr().err
     assert slow("--model", tmp_path, array, "--out", tmp_path / "third") == 2
     assert "holds no run" in capsys.readouterr().err
+
+
+def test_a_batch_matters_to_images_alone(tmp_path, array, capsys):
+    """Rows of numbers, which nothing is trained for, were refused for the size of a batch."""
+    t = np.arange(400)
+    rows = np.stack([np.sin((k + 1) * t / 40) for k in range(5)], 1)
+    np.save(tmp_path / "rows.npy", rows)
+    small = ["--n", "5", "--length", "2", "--quiet"]
+    assert slow(array, *small, "--clips", "2", "--out", tmp_path / "images") == 2
+    assert "--clips times --length must be more than the 5 functions" in capsys.readouterr().err
+    assert slow(tmp_path / "rows.npy", "--n", "30", "--length", "2", "--held-out", "0", "--quiet",
+                "--out", tmp_path / "rows") == 0  # fmt: skip

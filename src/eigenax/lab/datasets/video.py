@@ -18,6 +18,8 @@ from eigenax.io.files import explained, make_folder
 from eigenax.progress import progress_track
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
+WHOLE = 0.9
+"""The share of the frames that a video's header speaks of, below which it is said to be cut off."""
 TABLES = {".csv", ".tsv", ".txt", ".parquet"}
 PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm"}
 
@@ -37,6 +39,8 @@ class _Frames(NamedTuple):
     length: int | None
     shape: tuple[int, ...]
     dtype: np.dtype
+    lost: str = ""
+    """What of the file cannot be read, in words."""
 
 
 def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -> Recording:
@@ -56,6 +60,7 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
     else:
         found = _pictures(path) if path.is_dir() else _video(path)
     target, changes = _target(path, found.shape, size)
+    changes = "; ".join(filter(None, (changes, found.lost)))
     if isinstance(found.frames, np.ndarray) and not changes:
         return Recording(found.frames, "")
     kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}-{_written_at(path)}.npy"
@@ -145,6 +150,8 @@ def _video(path: Path) -> _Frames:
             f"{path} is not a video that can be read; videos, .npy, .npz and folders of images can"
         ) from error
     width, height = about["size"]
+    promised = round(about["fps"] * about["duration"])
+    lost = f"cut off: {count} of about {promised} frames can be read" if count < WHOLE * promised else ""
 
     def decoded() -> Iterator[np.ndarray]:
         with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:
@@ -156,7 +163,7 @@ def _video(path: Path) -> _Frames:
             except (OSError, RuntimeError, ValueError) as error:
                 raise InputError(f"{path} cannot be read to its end: {error}") from error
 
-    return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8))
+    return _Frames(decoded(), count, (height, width, 3), np.dtype(np.uint8), lost)
 
 
 @contextlib.contextmanager

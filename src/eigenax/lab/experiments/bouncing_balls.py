@@ -87,6 +87,7 @@ class BouncingBalls(SlowFeatures):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
+        self.check_batch()
         self.check_at_least_one("balls", "size")
         self.check_positive("radius", "speed")
         for name in ("frames", "held_out"):

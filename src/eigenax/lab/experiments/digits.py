@@ -36,8 +36,8 @@ class Digits(Experiment):
     summary: ClassVar[str] = "spectral embedding of digits never seen, against the full decomposition"
     presets: ClassVar[dict[str, dict[str, Any]]] = {"quick": {}}
     reading: ClassVar[str] = (
-        "Learned values are Rayleigh quotients on the graph of the images learned from, whose exact ones they bound "
-        "from above; all images are a larger graph."
+        "Learned values are those of the graph of the images learned from, and residuals are of the functions fitted "
+        "to its eigenvectors; all images are a larger graph."
     )
 
     n: int = 10
@@ -54,6 +54,8 @@ class Digits(Experiment):
         super().check()
         self.check_at_least_one("neighbors")
         self.check_at_least(self.n + 1, "cells")
+        if self.steps != 1:
+            raise ValueError(f"--steps has no effect here, where nothing is trained: leave it out; got {self.steps}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Fit on four fifths, embed the rest, and compare with the full decomposition and with Nyström's."""

@@ -13,16 +13,17 @@ from eigenax.lab.experiments.folder import FIGURES, RESULT, plain
 
 def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict[str, Any]:
     """Train or go on training, measure, and write modes, figures, result.json and the page. Returns the result."""
+    from eigenax.io.checkpoint import checkpoints
     from eigenax.io.files import write_atomically
     from eigenax.lab.report.page import write_page
     from eigenax.modes import FILE
 
-    began = time.perf_counter()
+    began, resumed = time.perf_counter(), bool(checkpoints(folder / "checkpoints"))
     outcome = experiment.run(folder, progress)
     outcome.modes.save(folder / FILE)
     captions = _save_figures(outcome, folder)
     elapsed = time.perf_counter() - began
-    result = plain(_result(experiment, outcome, elapsed) | {"figures": captions})
+    result = plain(_result(experiment, outcome, elapsed) | {"resumed": resumed, "figures": captions})
     write_atomically(folder / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     write_page(folder, experiment, result)
     return result
@@ -40,6 +41,7 @@ def _result(experiment: Experiment, outcome: Outcome, elapsed: float) -> dict[st
         "eigenvalues": modes.eigenvalues,
         "standard_errors": modes.standard_errors,
         "residuals": modes.residuals,
+        "unconverged": modes.unconverged,
     } | own
 
 

@@ -92,12 +92,16 @@ class SlowFeatures(Experiment):
             raise ValueError(f"--length must be at least 2, one pair of points; got {self.length}")
         if min(self.maps) < 1:
             raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
-        if self.clips * self.length <= self.functions:
+        check_averaging(self)
+
+    def check_batch(self) -> None:
+        """Raise `ValueError` where a batch has too few points to begin with, unless it is averaged from the start."""
+        averaged = self.ema_power == 0 and self.ema_rate < 1
+        if self.clips * self.length <= self.functions and not averaged:
             raise ValueError(
                 f"--clips times --length must be more than the {self.functions} functions that are learned; "
                 f"got {self.clips * self.length}"
             )
-        check_averaging(self)
 
     @property
     def maps(self) -> tuple[int, ...]:
@@ -148,7 +152,8 @@ class SlowFeatures(Experiment):
         try:
             conv = made(network_key(self.seed))
         except ValueError as error:  # too few maps or units for block sparsity, or too few pixels
-            raise InputError(f"--channels {self.channels}, --width {self.width}: {error}") from error
+            seen = f", --coarse {coarse}" if coarse > 1 else ""
+            raise InputError(f"--channels {self.channels}, --width {self.width}{seen}: {error}") from error
         return WithConstant(Compose(CoarsePixels(coarse), Compose(ScaledPixels(centre, scale), conv)))
 
     def solver(self) -> "SpIN":

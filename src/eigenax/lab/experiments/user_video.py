@@ -233,6 +233,10 @@ class UserVideo(SlowFeatures):
 
         from eigenax.samples import BATCHES
 
+        try:
+            self.check_batch()
+        except ValueError as error:  # rows of numbers have no batches
+            raise InputError(str(error)) from error
         pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen]).astype(np.float64)
         network = self.network((2, *seen[0].shape[1:]), float(pixels.mean()), float(pixels.std()) or 1.0)
         return self.train(source, network, max(BATCHES, min(DRAWS, sum(map(len, seen)))), folder, progress)

@@ -12,6 +12,10 @@ from eigenax.lab.report.style import DIVERGING, GREY, INK, STYLE, new_figure
 
 SHOWN, COLUMNS = 12, 6
 WIDTH = 8.2
+ROUNDING = 1e-12
+"""Errors below this are of float64 alone."""
+ROUNDING = 1e-12
+"""Errors below this say nothing but how float64 rounds."""
 
 
 def draw_modes(
@@ -51,7 +55,7 @@ def draw_modes(
 
 def draw_cosines(cosines: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n"]) -> tuple[Figure, str]:
     """How far each mode and eigenvalue is from the exact one."""
-    modes, least = np.arange(1, len(cosines) + 1), 1e-16
+    modes = np.arange(1, len(cosines) + 1)
     with mpl.rc_context(STYLE):
         figure = new_figure(WIDTH, 2.4)
         axes: Any = figure.subplots(1, 2)
@@ -59,10 +63,11 @@ def draw_cosines(cosines: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n
             (axes[0], 1 - cosines, "1 − |cosine|"),
             (axes[1], errors, "error of the eigenvalue"),
         ):
-            axis.plot(modes, np.maximum(shown, least), "o", color=INK, markersize=3.5)
-            axis.set(yscale="log", xlabel="mode", ylabel=label, ylim=(least / 3, max(1e-2, 3 * shown.max())))
+            axis.plot(modes, np.maximum(shown, ROUNDING), "o", color=INK, markersize=3.5)
+            axis.set(yscale="log", xlabel="mode", ylabel=label, ylim=(ROUNDING / 3, max(1e-2, 3 * shown.max())))
             axis.axhline(5e-4 if shown is not errors else 1e-3, color=GREY, linewidth=0.8, linestyle=":")
     return figure, (
         "Left, how far each mode is from the exact eigenvector; right, the relative error of its eigenvalue (absolute "
-        "for zero). Dotted: a cosine of 0.9995 and an error of 0.1 %."
+        "for zero). Dotted: a cosine of 0.9995 and an error of 0.1 %. What is rounding, below "
+        f"{ROUNDING:g}, is drawn as that."
     )

@@ -1,13 +1,15 @@
 """A game on a small scale: three ways to find features, what is measured of each, and what the page shows."""
 
 import json
+import os
+from multiprocessing import resource_tracker
 
 import numpy as np
 import pytest
 
 import eigenax as ex
 from eigenax.cli.main import main
-from eigenax.lab.datasets.atari import gameplay
+from eigenax.lab.datasets.atari import _track_quietly, gameplay
 from eigenax.lab.experiments.atari import Atari
 
 SMALL = ["--game", "breakout", "--frames", "1500", "--held-out", "1000", "--n", "2", "--steps", "40", "--clips", "4"]
@@ -54,7 +56,6 @@ def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
         (["--spare", "-1"], "--spare must be at least 0; got -1"),
         (["--clips", "1"], "--clips times --length must be more than the 10 functions that are learned; got 10"),
         (["--held-out", "10"], "--held-out must be at least 1000; got 10"),
-        ([*SMALL, "--length", "900"], "--length 900 takes episodes of 903 frames; the longest there is has"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, capsys):
@@ -69,3 +70,22 @@ def test_the_paper_preset_is_the_published_one():
     assert (paper.frames, paper.held_out, paper.average, paper.sparsity) == (500_000, 64_000, "jacobian", "paper")
     assert (paper.successor_steps, paper.successor_batch, paper.successor_learning_rate) == (300_000, 32, 1e-4)
     assert (paper.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)
+
+
+def test_what_was_played_stays_where_it_does_not_fit_the_settings(tmp_path, capsys):
+    """It was deleted with the folder of the run."""
+    folder, words = tmp_path / "run", [*SMALL, *NARROW, *SHORT, "--length", "900"]
+    assert main(["run", "atari", *words, "--quiet", "--out", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert "--length 900 takes episodes of 903 frames; the longest there is has" in said
+    assert f"a new run takes what was played with --data {folder / 'gameplay'}" in said
+    assert len(gameplay("breakout", 1500, folder / "gameplay" / "breakout-1500-seed0").frames) == 1500
+
+
+def test_programs_that_free_semaphores_do_not_warn_of_them(monkeypatch):
+    monkeypatch.setattr(resource_tracker, "ensure_running", lambda: seen.append(os.environ["PYTHONWARNINGS"]))
+    monkeypatch.setenv("PYTHONWARNINGS", "default")
+    seen = []
+    _track_quietly()
+    assert seen == ["default,ignore:resource_tracker"]
+    assert os.environ["PYTHONWARNINGS"] == "default"

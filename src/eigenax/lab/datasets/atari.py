@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 import os
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import numpy as np
@@ -103,4 +104,21 @@ def players(most: int) -> concurrent.futures.ProcessPoolExecutor:
 
     # Spawned and not forked: a fork of a process that runs JAX may hang.
     context = multiprocessing.get_context("spawn")
+    _track_quietly()
     return concurrent.futures.ProcessPoolExecutor(min(most, os.cpu_count() or 1), context, end_with_parent)
+
+
+def _track_quietly() -> None:
+    """Start the process that frees semaphores when this one has ended; after Ctrl-C it would warn of each.
+
+    It takes its filters of warnings from the environment, in which it is started.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:resource_tracker"]))
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before

@@ -5,7 +5,7 @@ from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from eigenax.errors import InputError
+from eigenax.errors import InputError, RunError
 from eigenax.lab.experiment import Outcome
 from eigenax.lab.experiments.published import PUBLISHED
 from eigenax.lab.experiments.slow_features import SlowFeatures
@@ -116,6 +116,7 @@ class Atari(SlowFeatures):
         from eigenax.lab.datasets.gameplay import SIDE
 
         super().check()
+        self.check_batch()
         self.check_at_least_one(
             "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
             "target_every", "coarse",
@@ -137,6 +138,23 @@ class Atari(SlowFeatures):
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Play, train both, and measure what all three found on other games."""
+        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.datasets.gameplay import SIDE
+
+        self.network((STACK, SIDE, SIDE), coarse=self.coarse)  # before anything is played, which takes long
+        place = Path(self.data) if self.data else folder / "gameplay"
+        seen = self.played(place, self.frames, self.seed, progress)
+        other = self.played(place, self.held_out, self.held_out_seed, progress)
+        try:
+            return self._measured(seen, other, folder, progress)
+        except InputError as error:
+            if self.data:
+                raise
+            # What was played stays: a folder is emptied of a run with wrong input alone.
+            raise RunError(f"{error}; a new run takes what was played with --data {place}") from error
+
+    def _measured(self, seen: "Gameplay", other: "Gameplay", folder: Path, progress: bool) -> Outcome:
+        """Train both, and measure what all three found on other games."""
         import numpy as np
 
         from eigenax.io.metrics import read_metrics
@@ -147,9 +165,6 @@ class Atari(SlowFeatures):
         from eigenax.lab.scores.slowness import delta_values
         from eigenax.over_time import features_of
 
-        place = Path(self.data) if self.data else folder / "gameplay"
-        seen = self.played(place, self.frames, self.seed, progress)
-        other = self.played(place, self.held_out, self.held_out_seed, progress)
         shown, episodes = with_whole_stacks(other.starts)
         modes = self.learned(seen, folder, progress)
         found = {"spin": features_of(modes, other.frames, n_stack=STACK, progress=progress)[shown]}

@@ -15,6 +15,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
 from eigenax.checks import positive_int
 from eigenax.core.batch import Batch, Function
+from eigenax.core.perturbation import Perturbed
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
@@ -124,10 +125,16 @@ class Modes(eqx.Module):
     def matrix_elements(
         self, observable: Operator | Callable[[Array], Array], *, source: Any = None, samples: int = 2**17
     ) -> MatrixElements:
-        """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors: the scatter between points.
+        """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors.
 
-        How far the functions are from exact ones is not in these errors; it changes elements in proportion, and
-        eigenvalues with its square.
+        These have the scatter between points, and the most that elements may move to first order since functions are
+        not exact, as their residuals, the errors of their eigenvalues and the gaps between these allow: elements move
+        in proportion to functions, eigenvalues with the square. At a cusp that may be a hundred times too wide. They
+        are NaN where neither residuals nor errors are known.
+
+        Functions whose eigenvalues agree within their errors may be turned among each other, and elements with them,
+        which is in no error: of such functions only what no turning changes has a meaning, such as the sum of
+        |⟨v_i|O|v_j⟩|² over all of one level, or the trace of its block.
 
         O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
         were measured unless given; those of data need theirs.
@@ -144,8 +151,23 @@ class Modes(eqx.Module):
         samples = positive_int("samples", samples, BATCHES)
         fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
 
-        (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)
-        return MatrixElements(elements.mean(0), elements.std(0, ddof=1) / np.sqrt(len(elements)))
+        parts = fresh.map(_elements, combined(self.network, self.coefficients), operator)
+        elements, overlaps, squares, rounding = (part.mean(0) for part in parts)
+        scatter = parts[0].std(0, ddof=1) / np.sqrt(len(parts[0]))
+        return MatrixElements(elements, np.hypot(scatter, self._moved(elements, overlaps, squares) + rounding))
+
+    def _moved(
+        self,
+        elements: Inexact[np.ndarray, "n n"],
+        overlaps: Inexact[np.ndarray, "n n"],
+        squares: Float[np.ndarray, " n"],
+    ) -> Float[np.ndarray, "n n"]:
+        """By how much elements may be off since functions are not exact, nor quite orthonormal on these points."""
+        off = (overlaps - np.eye(self.n)) @ elements / 2
+        # Unlike in `standard_errors`, what is not known of the basis stays so.
+        errors = np.hypot(np.nan_to_num(self.sampling_errors), self.basis_errors)
+        found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
+        return np.abs(off + off.conj().T) + found.moves(elements, squares)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""
@@ -215,10 +237,14 @@ class Modes(eqx.Module):
         return distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
 
 
-def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array]:
-    """⟨v_i | O | v_j⟩ on the points of one batch."""
+def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
+    """⟨v_i | O | v_j⟩ on the points of one batch, ⟨v_i | v_j⟩, ‖O v_j‖², and how far rounding may move the first."""
     v = jax.vmap(function)(batch.x)
-    return (second_moment(v, operator.apply(function, batch, v), batch.weights),)
+    ov = operator.apply(function, batch, v)
+    squares = jnp.mean(batch.weights[:, None] * jnp.abs(ov) ** 2, 0)
+    norms = jnp.sqrt(squares)
+    rounding = jnp.finfo(v.dtype).eps * jnp.maximum(norms[:, None], norms)
+    return second_moment(v, ov, batch.weights), second_moment(v, v, batch.weights), squares, rounding
 
 
 def combined(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"]) -> Function:

@@ -133,11 +133,31 @@ def test_images_are_taken_two_by_two_by_a_convolution(tmp_path):
     features = slow.transform(frames)
     assert features.shape == (300, 1)
     assert correlation(features[:, 0], where) > 0.9
+    apart = np.abs(slow.delta_values_ - slow.modes_.training_eigenvalues)
+    assert (apart > 0).all()
+    assert (apart <= slow.modes_.standard_errors).all()
     slow.save(tmp_path / "slow.safetensors")
     again = SlowFeatureAnalysis.load(tmp_path / "slow.safetensors")
     np.testing.assert_array_equal(again.transform(frames), features)
     with pytest.raises(ValueError, match=r"rows of shape \(144,\), but this was fitted on \(12, 12\)"):
         again.transform(frames.reshape(300, -1))
+
+
+@pytest.mark.parametrize(
+    ("rows", "share", "pairs"),
+    [(300, None, 35), (300, 0.5, 148), (300, 0, 0), (100, None, 0), ([20] * 30, None, 0), ([24] * 10, None, 10)],
+)
+def test_the_end_of_a_film_judges_its_training_unless_it_is_short(rows, share, pairs):
+    films = [moving_bar(count)[0] for count in np.atleast_1d(rows)]
+    slow = SlowFeatureAnalysis(1, held_out=share)
+    source = slow._source(slow._checked(films, reset=True), trains=True)
+    apart = [] if source.held_out is None else [float(batch.pair_weights.sum()) for batch in source.held_out.in_order]
+    assert sum(apart) == pairs
+
+
+def test_a_share_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="held_out must be a share of each episode"):
+        SlowFeatureAnalysis(1, held_out=1.5, random_state=0).fit(moving_bar(40)[0])
 
 
 class Quadratic(eqx.Module):

@@ -69,17 +69,28 @@ def _cut(ends: np.ndarray, wanted: int, count: int) -> int:
     return nearest if abs(nearest - wanted) <= WHOLE * ends[-1] / count else wanted
 
 
-class Slowness(NamedTuple):
-    """E[(Δy)²] / Var[y] of functions on time that they were not found on."""
+class Elsewhere(NamedTuple):
+    """Rayleigh quotients, such as E[(Δy)²] / Var[y], of functions on data that they were not found on."""
 
     values: Float[np.ndarray, " n"]
     scatter: Float[np.ndarray, " n"]
     variances: Float[np.ndarray, " n"]
     """Of functions that have variance one where they were found."""
 
+    @classmethod
+    def of(cls, products: Float[np.ndarray, "time n"], squares: Float[np.ndarray, "time n"]) -> "Elsewhere":
+        """From y K y and y², in order of time.
+
+        >>> Elsewhere.of(np.ones((32, 1)), np.full((32, 1), 2.0)).values
+        array([0.5])
+        """
+        variances = squares.mean(0).clip(np.finfo(float).tiny)
+        values = products.mean(0) / variances
+        return cls(values, scatter_of((products - values * squares) / variances), variances)
+
     def note(self, training: Float[np.ndarray, " n"]) -> str:
-        """What is to be said of functions that come to so much where they were found."""
-        apart = np.abs(training - self.values) > np.maximum(CERTAIN * self.scatter, TOLD * self.values)
+        """What is to be said of functions that come to so much where they were found, and to more here."""
+        apart = self.values - training > np.maximum(CERTAIN * self.scatter, TOLD * np.abs(self.values))
         still = self.variances < VARIES
         if not (apart | still).any():
             is_noise = (self.values > NOISE - np.maximum(CERTAIN * self.scatter, TOLD * NOISE)).all()
@@ -99,13 +110,10 @@ class Slowness(NamedTuple):
         )
 
 
-def slowness_of(parts: Sequence[tuple[Series, Float[np.ndarray, "_ n"]]]) -> Slowness:
+def slowness_of(parts: Sequence[tuple[Series, Float[np.ndarray, "_ n"]]]) -> Elsewhere:
     """Of functions whose values on the rows of each series are given, all of them together: a function that is slower
     than one of the series is long varies between them."""
     pairs = [(y[:-1][series.follows[:-1]], y[1:][series.follows[:-1]]) for series, y in parts]
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    mean, change = (first.mean(0) + second.mean(0)) / 2, (second - first) ** 2
-    square = ((first - mean) ** 2 + (second - mean) ** 2) / 2
-    variances = square.mean(0).clip(np.finfo(float).tiny)
-    values = change.mean(0) / variances
-    return Slowness(values, scatter_of((change - values * square) / variances), variances)
+    mean = (first.mean(0) + second.mean(0)) / 2
+    return Elsewhere.of((second - first) ** 2, ((first - mean) ** 2 + (second - mean) ** 2) / 2)

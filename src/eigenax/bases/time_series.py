@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from eigenax.bases.base import Discretisation, Trial
-from eigenax.bases.cross_validation import CERTAIN, Fold, Slowness, folds, slowness_of
+from eigenax.bases.cross_validation import CERTAIN, Elsewhere, Fold, folds, slowness_of
 from eigenax.bases.random_waves import (
     PIECE,
     Episodes,
@@ -148,7 +148,7 @@ class OnSeries(Discretisation):
         # Residuals do not know that a function may follow the noise of the very rows that it was found on.
         distance = distance_to_exact(training, residuals, *following)
         distance = np.fmax(distance, np.abs(values - training)) if elsewhere else np.full(n, np.nan)
-        note = Slowness(*(part[order] for part in elsewhere)).note(training[order]) if elsewhere else ""
+        note = Elsewhere(*(part[order] for part in elsewhere)).note(training[order]) if elsewhere else ""
         values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
         scatter, distance, residuals = (
             np.append(0.0, abs(self.factor) * part[order]) for part in (scatter, distance, residuals)
@@ -170,7 +170,7 @@ class OnSeries(Discretisation):
         features = np.concatenate([coefficients, -(moments.mean @ coefficients)[None]])
         return _Found(waves, features, values[order])
 
-    def _elsewhere(self, found: "_Found", number: int, ridges: list[float]) -> Slowness | None:
+    def _elsewhere(self, found: "_Found", number: int, ridges: list[float]) -> Elsewhere | None:
         """How slow functions that are found like these are where they are not found; nothing if nothing tells."""
         parts: list[tuple[Series, np.ndarray]] = []
         for fold in folds(self.all_episodes, BLOCKS):
@@ -219,13 +219,13 @@ class _Tried(NamedTuple):
     pencil: Pencil
     held_out: Series
 
-    def narrowed(self, n: int, ridges: Sequence[float]) -> "_Elsewhere":
+    def narrowed(self, n: int, ridges: Sequence[float]) -> "_OnOthers":
         """Few combinations, and how they change and vary on the other rows."""
         pencil = self.pencil.narrowed(n, sorted(set(ridges)))
-        return _Elsewhere(pencil, moments_of(lambda rows: self.waves(rows) @ pencil.whitening, self.held_out))
+        return _OnOthers(pencil, moments_of(lambda rows: self.waves(rows) @ pencil.whitening, self.held_out))
 
 
-class _Elsewhere(NamedTuple):
+class _OnOthers(NamedTuple):
     """Functions found on some rows, and their moments on others."""
 
     pencil: Pencil
@@ -244,7 +244,7 @@ class _Elsewhere(NamedTuple):
         return self.slowness(self.pencil.one_by_one(ridges, n))
 
 
-def _chosen_ridges(tried: list[_Elsewhere], n: int) -> list[float]:
+def _chosen_ridges(tried: list[_OnOthers], n: int) -> list[float]:
     """For one feature after the other, for the first ones, the largest ridge that is about as good as any."""
     ridges: list[float] = []
     taken = [np.zeros((one.pencil.rank, 0)) for one in tried]

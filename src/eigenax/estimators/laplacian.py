@@ -46,6 +46,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         steps: Any = 1000,
         clips: Any = 64,
         length: Any = 10,
+        held_out: Any = None,
         random_state: Any = None,
         verbose: Any = False,
     ):
@@ -55,6 +56,7 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
             steps=steps,
             clips=clips,
             length=length,
+            held_out=held_out,
             random_state=random_state,
             verbose=verbose,
         )

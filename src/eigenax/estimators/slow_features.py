@@ -20,7 +20,7 @@ from eigenax.over_time import features_of
 from eigenax.samples import BATCHES
 from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
-from eigenax.sources.time_series import TimeSeries, episodes_of
+from eigenax.sources.time_series import TimeSeries, check_share, episodes_of, judging_share, rows_held_out
 
 DRAWS = 4096
 """Clips on which features are ordered and measured, at most."""
@@ -41,8 +41,10 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
     perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
     by a convolution, or one by one where no episode has more than two. A network of your own (an `equinox.Module` from
     one point to `n_components` values) takes their place. What is trained takes `steps` steps of `clips` clips of
-    `length` points. `transform` returns one row for each row. `delta_values_`, of rows of numbers, is how slow features
-    are on time that they were not found on, `modes_.training_eigenvalues` on the rows that they were.
+    `length` points, and is judged by the last `held_out` of each episode, a share that it is not trained on: an eighth,
+    or nothing of what is short, unless given. `transform` returns one row for each row. `delta_values_` is how slow
+    features are on time that they were not found on, and `modes_.training_eigenvalues` on the rows that they were;
+    where a training holds nothing out, `delta_values_` are of these.
 
     >>> t = np.arange(2000)
     >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
@@ -51,7 +53,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
     True
     """
 
-    _format: ClassVar[str] = "eigenax-slow-features-6"
+    _format: ClassVar[str] = "eigenax-slow-features-7"
     _holds: ClassVar[str] = "slow features"
     _operator: ClassVar[Operator] = Slowness()
     _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_")
@@ -64,6 +66,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         steps: Any = 1000,
         clips: Any = 64,
         length: Any = 10,
+        held_out: Any = None,
         random_state: Any = None,
         verbose: Any = False,
     ):
@@ -72,6 +75,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         self.steps = steps
         self.clips = clips
         self.length = length
+        self.held_out = held_out
         self.random_state = random_state
         self.verbose = verbose
 
@@ -113,8 +117,8 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
             int(check_random_state(self.random_state).randint(2**31)),
         )
         steps, _, _ = (positive_int(name, getattr(self, name)) for name in ("steps", "clips", "length"))
-        points = sum(len(rows) - self.n_stack_ + 1 for rows in episodes)
         trains = network is not None or episodes[0].ndim > 2
+        points = sum(rows - self.n_stack_ + 1 for rows in self._lengths(episodes, trains))
         if trains and n >= points:
             raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
         try:
@@ -136,11 +140,25 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
 
     def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
         """What is learned from."""
-        return TimeSeries([np.asarray(rows) for rows in episodes], self._clip(episodes, trains), n_stack=self.n_stack_)
+        series, share = [np.asarray(rows) for rows in episodes], self._share(episodes, trains)
+        return TimeSeries(series, self._clip(episodes, trains), n_stack=self.n_stack_, held_out=share)
+
+    def _share(self, episodes: list[np.ndarray], trains: bool) -> float:
+        """Of each episode, what judges the training; what is not trained holds out blocks of time by itself."""
+        if not trains:
+            return 0.0
+        if self.held_out is not None:
+            return check_share(self.held_out)
+        return judging_share([len(rows) for rows in episodes], self.n_stack_)
+
+    def _lengths(self, episodes: list[np.ndarray], trains: bool) -> list[int]:
+        """Rows of each episode to learn from."""
+        share = self._share(episodes, trains)
+        return [len(rows) - rows_held_out(len(rows), share, self.n_stack_) for rows in episodes]
 
     def _clip(self, episodes: list[np.ndarray], trains: bool) -> int:
         """Points of a clip: all pairs are seen where nothing is trained."""
-        shortest = min(map(len, episodes))
+        shortest = min(self._lengths(episodes, trains))
         return max(2, min(positive_int("length", self.length), shortest - self.n_stack_ + 1)) if trains else 2
 
     def _solver(self, episodes: list[np.ndarray]) -> SpIN:

@@ -1,5 +1,6 @@
 """Training that is judged by data it never sees: the network to keep, and when there will be no better one."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -8,14 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.core.batch import Function
+from eigenax.bases.cross_validation import Elsewhere
+from eigenax.core.batch import Batch, Function
+from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import combine
 from eigenax.errors import SingularMomentsError
+from eigenax.modes import Modes, combined
 from eigenax.operators.base import Operator
+from eigenax.problem import Problem
 from eigenax.sources.base import Source
 
 BATCHES = 4
 """Of the data seen and of those held out, always the same, that networks are compared on."""
+SAMPLED, DRAWS = 64, 256
+"""Batches that values are measured on, and draws in each, where held-out data have no order in time."""
 RATE = 0.2
 """By how much the running mean of what is measured there, which is noisy, follows each look."""
 AS_WELL = 0.05
@@ -93,6 +100,63 @@ def score(values: Float[np.ndarray, " n"]) -> float:
     if not (np.isfinite(values) & (values != 0)).all():
         return np.inf
     return float((np.sign(values) * np.log(np.abs(values))).mean())
+
+
+def with_values_elsewhere(problem: Problem, modes: Modes, held_out: Source) -> Modes:
+    """The modes with their values on held-out data, in order of these, the values of training beside them.
+
+    A function that varies more slowly than these data are long is measured about its mean where it was trained.
+    """
+    known = int(problem.operator.fixes_constants)  # the constant, which is first
+    found = modes[known:]
+    there = _elsewhere(problem, found, held_out)
+    if there is None:
+        nothing = "data that were held out do not vary, and told nothing"
+        return dataclasses.replace(modes, note=" ".join(filter(None, (modes.note, nothing))))
+    training, order = problem.sign * found.eigenvalues, np.argsort(there.values)
+    there = Elsewhere(*(part[order] for part in there))
+    note = " ".join(filter(None, (modes.note, there.note(training[order]))))
+    apart = np.fmax(found.basis_errors[order], np.abs(there.values - training[order]))
+    columns = np.append(np.arange(known), known + order)
+
+    def with_constant(name: str, rest: np.ndarray) -> np.ndarray:
+        return np.append(getattr(modes, name)[:known], rest)
+
+    return dataclasses.replace(
+        modes,
+        coefficients=modes.coefficients[:, columns],
+        eigenvalues=with_constant("eigenvalues", problem.sign * there.values),
+        training_eigenvalues=modes.eigenvalues[columns],
+        sampling_errors=with_constant("sampling_errors", there.scatter),
+        basis_errors=with_constant("basis_errors", apart),
+        residuals=modes.residuals[columns],
+        note=note,
+    )
+
+
+def _elsewhere(problem: Problem, modes: Modes, held_out: Source) -> Elsewhere | None:
+    """Over all of the data, or over draws where these have no order; nothing if they tell nothing."""
+    operands = combined(modes.network, modes.coefficients), problem.descending
+    batches = held_out.in_order
+    with precision_scope(modes.precision, at_least=True), full_precision():
+        if batches is None:
+            key = jax.random.fold_in(jax.random.key(problem.seed), 8)
+            batches = (held_out.sample(jax.random.fold_in(key, k), DRAWS) for k in range(SAMPLED))
+        parts = [[np.asarray(part, np.float64) for part in _sums(batch, *operands)] for batch in batches]
+    products, squares, weights = (np.stack(part) for part in zip(*parts, strict=True))
+    there = Elsewhere.of(products / weights.mean(), squares / weights.mean())
+    varies = squares.any() and np.isfinite(there.values).all() and (there.values != 0).all()
+    return there if varies else None
+
+
+@eqx.filter_jit
+def _sums(
+    batch: Batch, function: Function, operator: Operator
+) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, ""]]:
+    """Of v K v and v² over the points of a batch, and of their weights."""
+    v = jax.vmap(function)(batch.x)
+    w = batch.weights[:, None]
+    return (w * v * operator.apply(function, batch, v)).sum(0), (w * v**2).sum(0), w.sum()
 
 
 @eqx.filter_jit

@@ -26,7 +26,7 @@ from eigenax.problem import Problem, check_network
 from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
 from eigenax.solvers.default_parts import default_parts
-from eigenax.solvers.early_stopping import BestNetwork, quotients, score
+from eigenax.solvers.early_stopping import BestNetwork, quotients, score, with_values_elsewhere
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
 
@@ -174,8 +174,8 @@ class GradientSolver(Solver):
         return after._replace(kept=kept), Info(metrics, StopReason.OVERFITS if ended else None)
 
     def modes(self, problem: Problem, state: TrainingState) -> Modes:
-        """The network, on held-out data the best there was, measured on fresh samples, with errors that tell of states
-        it has missed."""
+        """The network, on held-out data the best there was, measured there or on fresh samples, with errors that tell
+        of states it has missed."""
         modes = measure(
             state.kept.network if state.kept is not None and state.kept.step > 0 else state.solver.network,
             problem.operator,
@@ -188,8 +188,8 @@ class GradientSolver(Solver):
             precision=self.precision,
             progress=problem.progress,
         )
-        if state.kept is not None and not state.kept.step:
-            modes = dataclasses.replace(modes, note="data that were held out do not vary, and told nothing")
+        if problem.source.held_out is not None:
+            modes = with_values_elsewhere(problem, modes, problem.source.held_out)
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:

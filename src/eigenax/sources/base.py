@@ -1,7 +1,7 @@
 """The source: something that draws batches of points; and the sampler, which may look at the functions as it does."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -109,6 +109,7 @@ class Source(Sampler):
     | `numbered` | whether these rows are numbers of nodes or states, which tell nothing else |
     | `episodes` | all series, of rows of numbers |
     | `held_out` | more of the same, to judge functions by, that nothing is trained on |
+    | `in_order` | batches of all there is, in order of time |
     """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
@@ -185,4 +186,9 @@ class Source(Sampler):
     @property
     def held_out(self) -> "Source | None":
         """More of the same that nothing is trained on."""
+        return None
+
+    @property
+    def in_order(self) -> Iterator[Batch] | None:
+        """Batches of one size, enough to tell the scatter over time."""
         return None

@@ -2,7 +2,7 @@
 
 import itertools
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +18,10 @@ from eigenax.sources.rows import Rows, rows_of
 
 USUAL_LENGTH = 10
 """Points of a clip."""
+STRETCHES, AT_ONCE = 64, 256
+"""Parts of all there is, in order, if it is enough, and the most pairs in each."""
+JUDGING, LEAST_JUDGING = 0.125, 20
+"""The share of what is learned from, at its end, that decides how long is trained, and the rows that takes."""
 
 
 class TimeSeries(Source):
@@ -63,7 +67,7 @@ class TimeSeries(Source):
         view: Callable[[Array], Array] | None = None,
         held_out: float = 0.0,
     ):
-        episodes, ends = _cut(episodes_of(series), held_out, positive_int("n_stack", n_stack) + 1)
+        episodes, ends = _cut(episodes_of(series), held_out, positive_int("n_stack", n_stack))
         longest = min(len(end) for end in ends) - n_stack + 1 if ends else 0
         self.apart = (
             TimeSeries(ends, min(longest, length or USUAL_LENGTH), n_stack=n_stack, view=view) if ends else None
@@ -107,16 +111,38 @@ class TimeSeries(Source):
             return None
         return self.host.data
 
+    @property
+    def in_order(self) -> Iterator[Pairs]:
+        """All pairs, stretch by stretch; what the last stretch of an episode lacks to the size of the others has no
+        weight."""
+        ends = np.asarray(self.ends)
+        begins, pairs = np.append(0, ends[:-1]) + np.asarray(self.shifts), np.diff(ends, prepend=0) + self.length - 2
+        size = int(np.clip(pairs.sum() // STRETCHES, 1, AT_ONCE))
+        for begin, count in zip(begins.tolist(), pairs.tolist(), strict=True):
+            last = begin + count + self.n_stack - 1
+            for start in range(0, count, size):
+                yield self._stretch(begin + start, last, size)
+
+    def _stretch(self, start: int, last: int, size: int) -> Pairs:
+        """So many pairs from a row on, those beyond the last row of the episode without weight."""
+        rows = start + np.arange(size + self.n_stack)
+        x = self._points(jnp.asarray(np.minimum(rows, last))[None])[0]
+        index = jnp.arange(size)
+        return Pairs(x, index, index + 1, jnp.asarray(rows[self.n_stack :] <= last, x.dtype))
+
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
         """Pairs of successive points inside `size` clips, of weight one."""
         chosen = jax.random.randint(key, (size,), 0, self.ends[-1])
         starts = chosen + self.shifts[jnp.searchsorted(self.ends, chosen, side="right")]
-        rows = self.points.at(starts[:, None] + jnp.arange(self.length + self.n_stack - 1))
-        rows = jax.vmap(jax.vmap(self._viewed))(rows.astype(jnp.zeros(()).dtype))
+        x = self._points(starts[:, None] + jnp.arange(self.length + self.n_stack - 1))
         index = jnp.arange(size * self.length).reshape(size, self.length)
-        x = jax.vmap(lambda clip: joined(clip, self.n_stack))(rows)
         weights = jnp.ones(size * (self.length - 1), x.dtype)
         return Pairs(x.reshape(-1, *x.shape[2:]), index[:, :-1].ravel(), index[:, 1:].ravel(), weights)
+
+    def _points(self, times: Int[Array, "clips rows"]) -> Float[Array, "clips points ..."]:
+        """Those made of these rows, which are successive in each clip."""
+        rows = jax.vmap(jax.vmap(self._viewed))(self.points.at(times).astype(jnp.zeros(()).dtype))
+        return jax.vmap(lambda clip: joined(clip, self.n_stack))(rows)
 
     def _viewed(self, row: Float[Array, "..."]) -> Float[Array, "..."]:
         return as_images(row if self.view is None else self.view(row))
@@ -157,16 +183,37 @@ def episodes_of(series: Any) -> list[Any]:
     return episodes
 
 
-def _cut(episodes: list[Any], share: float, least: int) -> tuple[list[Any], list[Any]]:
-    """The beginnings of episodes, and the ends, of this share of their rows, of those where that is rows enough."""
-    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= share < 1:
+def judging_share(lengths: Sequence[int], n_stack: int) -> float:
+    """What is to be held out of episodes of these lengths to judge a training by; nothing of few rows.
+
+    >>> judging_share([200, 100], n_stack=2), judging_share([100], n_stack=2), judging_share([8] * 100, n_stack=2)
+    (0.125, 0.0, 0.0)
+    """
+    return JUDGING if sum(rows_held_out(length, JUDGING, n_stack) for length in lengths) >= LEAST_JUDGING else 0.0
+
+
+def rows_held_out(length: int, share: float, n_stack: int) -> int:
+    """How many rows of an episode a share of it is; none where they are no pair."""
+    rows = int(share * length)
+    return rows if rows > n_stack else 0
+
+
+def check_share(share: Any) -> float:
+    """What is to be held out, refused unless it is a share."""
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= float(share) < 1:
         raise ValueError(f"held_out must be a share of each episode, at least 0 and below 1; got {share!r}")
-    apart = [rows if (rows := int(share * len(episode))) >= least else 0 for episode in episodes]
+    return float(share)
+
+
+def _cut(episodes: list[Any], share: float, n_stack: int) -> tuple[list[Any], list[Any]]:
+    """The beginnings of episodes, and the ends, of this share of their rows, of those where that is rows enough."""
+    share = check_share(share)
+    apart = [rows_held_out(len(episode), share, n_stack) for episode in episodes]
     both = list(zip(episodes, apart, strict=True))
     if share and not any(apart):
         raise ValueError(
-            f"held_out = {share:g} is less than {least} rows of any episode, which one pair takes; the longest has "
-            f"{max(map(len, episodes))}"
+            f"held_out = {share:g} is less than {n_stack + 1} rows of any episode, which one pair takes; the "
+            f"longest has {max(map(len, episodes))}"
         )
     return [rows[: len(rows) - end] for rows, end in both], [rows[len(rows) - end :] for rows, end in both if end]
 

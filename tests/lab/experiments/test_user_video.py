@@ -53,7 +53,9 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     assert result["changes"] == ["colours to grey"]
     assert set(result["figures"]) == {"over-time", "extremes", "training", "slowness"}
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
-    assert "held out" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "held out" in said
+    assert "of the time" not in said  # it swings back
     modes = eigenax.load(tmp_path / "run")
     assert modes.shape == (2, 16, 24)
     frames = np.load(next((tmp_path / "run" / "frames" / "0").glob("*.npy")))
@@ -135,6 +137,23 @@ def test_features_that_are_a_clock_are_called_out():
     (said,) = of_clocks(clocks)
     assert said.startswith("the first 3 features are cosines of the time of this film (R² 0.99")
     assert of_clocks(np.sin(2 * phase)) == []  # a swing, there and back
+
+
+def passing(frames, height=8, width=16):
+    """A bright bar that goes from left to right once, over something that flickers."""
+    middle = np.linspace(3, width - 3, frames)
+    bar = np.exp(-((np.arange(width) - middle[:, None]) ** 2) / 8)[:, None, :] * np.ones((1, height, 1))
+    return (255 * (0.9 * bar + 0.1 * np.random.default_rng(0).random((frames, height, width)))).astype(np.uint8)
+
+
+def test_a_film_in_which_nothing_comes_back_is_told_to_be_a_clock(tmp_path, capsys):
+    np.save(tmp_path / "passing.npy", passing(120))
+    words = ["--n", "1", "--steps", "200", "--clips", "8", "--channels", "4,4", "--width", "16", "--quiet"]
+    assert slow(tmp_path / "passing.npy", *words, "--out", tmp_path / "run") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note: the first feature is a cosine of the time of this film (R² 0.9" in said
+    assert "perhaps nothing of what is in it; give several films, or a longer one" in said
+    assert "of the time of this film" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_model_of_what_does_not_change_in_another_file_says_so(array, tmp_path, capsys):

@@ -28,9 +28,6 @@ HARDLY = 0.01
 """Variance below which a feature, of variance one where it was learned, says nothing of what it is measured on."""
 TOO_FAST = 3.0
 """Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
-JUDGING, LEAST_JUDGING = 0.125, 20
-"""The share of what is learned from, at its end, that decides how long is trained, and the frames that takes; results
-are measured on what comes after it."""
 HELD = 2**30
 """Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
 
@@ -49,10 +46,11 @@ class UserVideo(SlowFeatures):
     command: ClassVar[tuple[str, ...]] = ("slow",)
     positional: ClassVar[tuple[str, ...]] = ("files",)
     reading: ClassVar[str] = (
-        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on what was "
-        "trained on, with its standard error; held out is on the end of each file, which nothing was trained on. PCA, "
-        "linear and quadratic SFA learn from the same beginning, and are on the same end. These files are those that a "
-        "model was applied to."
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is, with its "
+        "standard error, on what features were not found on: the frames that judged the training, or other blocks of "
+        "time; training is on what they were found on, and so is learned where there is no such column. HostData out is on "
+        "the end of each file, which had no part in any of this. PCA, linear and quadratic SFA learn from the same "
+        "beginning, and are on the same end. These files are those that a model was applied to."
     )
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "quick": {},
@@ -182,7 +180,8 @@ class UserVideo(SlowFeatures):
             ways = classical_features(Video.of(seen, n_stack), Video.of(other, n_stack), self.n, progress)
             others = {name: way.slowness for name, way in ways.items()}
             figures["slowness"] = draw_slowness({"learned": slowness, **others})
-            notes += _notes(held_out, modes.eigenvalues, n_stack)
+            trained = modes.eigenvalues if modes.training_eigenvalues is None else modes.training_eigenvalues
+            notes += _notes(held_out, trained, n_stack)
             offer = self.offered(slowness, ways, lambda _: source, folder)
             if offer is not None:
                 self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
@@ -191,6 +190,8 @@ class UserVideo(SlowFeatures):
                     f"`eigenax slow --model {offer.file} FILES` takes them of others"
                 )
             result["columns"] = {"held out": slowness, **others}
+        if modes.training_eigenvalues is not None:
+            result["columns"] = {"training": modes.training_eigenvalues, **result.get("columns", {})}
         outcome = self._outcome(modes, recordings, features, result | {"notes": notes}, ends)
         return outcome._replace(figures=outcome.figures | figures)
 
@@ -198,14 +199,15 @@ class UserVideo(SlowFeatures):
         """Clips of what is learned from."""
         import numpy as np
 
-        from eigenax.sources.time_series import TimeSeries
+        from eigenax.sources.time_series import TimeSeries, judging_share
 
         small = n_stack == 1 or sum(rows.nbytes for rows in seen) < HELD
         rows = [np.array(rows) if small else rows for rows in seen]
         if n_stack == 1:
             return TimeSeries(rows, length=2)
-        enough = sum(int(JUDGING * len(one)) for one in rows) >= LEAST_JUDGING
-        return TimeSeries(rows, self.length, n_stack=n_stack, held_out=JUDGING if enough else 0.0)
+        return TimeSeries(
+            rows, self.length, n_stack=n_stack, held_out=judging_share([len(one) for one in rows], n_stack)
+        )
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of a training that does not take place."""

@@ -114,7 +114,7 @@ def matrix() -> Problem:
 
 
 def solvers(problem: Problem) -> dict[str, tuple[ex.GradientSolver, int]]:
-    """Solvers and their numbers of steps. "plain" is the formula and no more: no orthonormal_pull, no scale for each function."""
+    """Solvers and their numbers of steps. "plain" is the formula alone: no pull, no scale for each function."""
 
     def settings(steps: int) -> dict[str, Any]:
         falling = optax.exponential_decay(problem.learning_rate, steps, 1e-3)

@@ -40,8 +40,8 @@ def solve(
     soon as its own estimate of the error of all n eigenvalues is at most `tol` times their size, or their range if that
     is larger; without a `tol` when there is nothing more to be gained; and after `max_steps` at the latest, which are
     bases to try or updates of a network: `modes.stop_reason` says why, and a warning tells of a `tol` that was not
-    reached. What its source holds out, if it does (`TimeSeries(…, held_out=0.1)`), judges a network: training ends when it
-    gets no better there, and the best one is kept; eigenvalues are those there, beside `modes.training_eigenvalues`.
+    reached. What its source holds out, if it does (`TimeSeries(…, held_out=0.1)`), judges a network: training ends when
+    it gets no better there, and the best one is kept; eigenvalues are those there, beside `modes.training_eigenvalues`.
     With a `checkpoint_dir`, metrics and checkpoints are written there, and the same call goes on from them after a
     crash or Ctrl-C, to the same bits. Callbacks see a `Snapshot` after every step.
 

@@ -27,8 +27,8 @@ def features_of(
 ) -> Float[np.ndarray, "time n"]:
     """One row of features for each row of a series, made of it and the `n_stack` − 1 rows before it.
 
-    The first rows have too few before them, and the very first one stands in for those. `view` is that of `TimeSeries`. A
-    memory-mapped series is read piece by piece.
+    The first rows have too few before them, and the very first one stands in for those. `view` is that of `TimeSeries`.
+    A memory-mapped series is read piece by piece.
     """
     with precision_scope(modes.precision, at_least=True), full_precision():
         return values_over(modes.at_point, series, n_stack=n_stack, view=view, progress=progress)

@@ -147,8 +147,8 @@ def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
     if operator.acts_on is not source.draws:
         raise TypeError(
             f"the operator acts on {operator.acts_on.__name__}, but {type(source).__name__} draws "
-            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (TimeSeries, Graph, Transitions), "
-            "the others single points"
+            f"{source.draws.__name__}: Slowness and GraphLaplacian need a source of pairs (TimeSeries, Graph or "
+            "Transitions), the others single points"
         )
     obeys_nothing = operator.differential and not operator.weak and network is None
     edge = source.domain.open_edge() if obeys_nothing and source.domain is not None else None

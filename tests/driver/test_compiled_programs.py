@@ -13,13 +13,13 @@ def test_programs_are_let_go_of_where_they_have_taken_all_the_room_there_is(monk
     seen = []
 
     @jax.jit
-    def independent_estimates(x):
+    def doubled(x):
         seen.append(x.shape)
         return 2 * x
 
     monkeypatch.setattr(compiled_programs, "SHARE", share)
     for _ in range(2):
-        assert twice(jnp.ones(3)).sum() == 6
+        assert doubled(jnp.ones(3)).sum() == 6
         compiled_programs.make_room_for_programs()
     assert len(seen) == traced
 

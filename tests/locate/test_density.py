@@ -189,7 +189,7 @@ def test_waves_around_a_narrow_cloud_are_measured_in_its_units():
         z = np.asarray(jax.jit(jax.vmap(network.inputs))(jnp.asarray(density.points)))
     np.testing.assert_allclose(z.mean(0), 0, atol=1e-6)
     np.testing.assert_allclose(np.cov(z.T), np.eye(2), atol=0.01)
-    # A quarter of the envelopes are about exp(−z²/4), the square root of the density's own density; the others are around
+    # A quarter of the envelopes are about exp(−z²/4), the square root of their own density; the others are around
     # points of it, and mostly no wider.
     own = (network.envelopes.centres == 0).all(1)
     assert own.mean() == 0.25

@@ -20,9 +20,9 @@ class Box(Domain):
     """The box [low, high].
 
     Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
-    what functions do at the faces of the box under a differential operator: be "dirichlet", be "neumann", which is to have no
-    slope there, or be "periodic"; a pair of words is for the lower and the upper face of an axis. Functions learned on
-    a box are orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
+    what functions do at the faces of the box under a differential operator: be "dirichlet", be "neumann", which is to
+    have no slope there, or be "periodic"; a pair of words is for the lower and the upper face of an axis. Functions
+    learned on a box are orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
     >>> Box(-50.0, 50.0, dims=2).shape
     (2,)

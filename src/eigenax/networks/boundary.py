@@ -38,7 +38,7 @@ class BoxFactor(eqx.Module):
 
 
 class BoundaryCoordinates(eqx.Module):
-    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `DirichletFactor` give.
+    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `DirichletFactor` has.
 
     With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(πt/2) or sin(πt/2)
     where it is free at the lower or at the upper face alone; cos(2πt) and sin(2πt) where it is periodic; x itself where
@@ -106,7 +106,7 @@ class DirichletFactor(eqx.Module):
 
 
 class OffsetFrom(eqx.Module):
-    """From a point of a box to others: coordinates y and a distance r that obey the boundary, as `BoundaryCoordinates` do.
+    """From a point of a box to others: coordinates y and a distance r that obey the boundary as these coordinates do.
 
     Near the point r is the length of x − point, so that functions of it have the cusp that those would have, and y is
     smooth. Without a box, or where functions are zero at its faces, y is x − point everywhere.

@@ -35,8 +35,9 @@ class Trace(Alternative):
     """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
 
     Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
-    which `orthonormal_pull` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each function.
-    Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="eigh"` does at the end.
+    which `orthonormal_pull` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each
+    function. Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="eigh"` does at
+    the end.
 
     >>> span = Trace(optax.adam(1e-3), ema_rate=0.1)
     """
@@ -69,9 +70,9 @@ class Trace(Alternative):
 class Sequential(Alternative):
     """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
 
-    The last one keeps its turn until the end. Optimiser and `ema_rate` begin anew with each turn, schedules included. The
-    network must have parameters of its own for each function, or the turn of one would move all those before it. Give
-    `solve` a `tol`: without one it ends where residuals stop falling, as those of functions that wait do.
+    The last one keeps its turn until the end. Optimiser and `ema_rate` begin anew with each turn, schedules included.
+    The network must have parameters of its own for each function, or the turn of one would move all those before it.
+    Give `solve` a `tol`: without one it ends where residuals stop falling, as those of functions that wait do.
 
     >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, ema_rate=0.1)
     """

@@ -57,10 +57,10 @@ class NaturalInfo(NamedTuple):
 class NaturalGradient(GradientSolver):
     """Solves min over δ of E[w |J δ − δu|²] + λ |δ − μ δ_before|² for the step δ of the parameters on every batch.
 
-    The functions should move by δu_k = −τ_k L_kk r_k − orthonormal_pull (u_k − v_k), r the residual with the batch's own Λ, not
-    symmetrised. A separate network is solved mode by mode, a shared one at once; in the space of samples or of
-    parameters, whichever is smaller. `damping` λ is relative to the mean diagonal of the Gram matrix, `momentum` is μ.
-    Nothing is to be set by hand: τ comes from the spectrum seen so far and becomes shorter when the residuals no
+    The functions should move by δu_k = −τ_k L_kk r_k − orthonormal_pull (u_k − v_k), r the residual with the batch's
+    own Λ, not symmetrised. A separate network is solved mode by mode, a shared one at once; in the space of samples or
+    of parameters, whichever is smaller. `damping` λ is relative to the mean diagonal of the Gram matrix, `momentum` is
+    μ. Nothing is to be set by hand: τ comes from the spectrum seen so far and becomes shorter when the residuals no
     longer fall, and no step is longer than u follows linearly.
 
     >>> NaturalGradient().momentum

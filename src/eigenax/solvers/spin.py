@@ -37,13 +37,14 @@ class SpIN(Averaging):
 
     `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
     paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `ema_rate` is the paper's β, a
-    number (1 is no correction) or a schedule such as `ema_schedule(learning_rate)`. Without an optimiser it is Adam, whose
-    learning rate falls by a factor of 1000 in the course of the run, and `ema_rate` follows that; with one it is 1. `orthonormal_pull`
-    pulls u weakly towards v, and `rescale` gives each function its residual in units of the spectrum instead of
-    residual / L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well conditioned and
-    change no eigenfunction.
+    number (1 is no correction) or a schedule such as `ema_schedule(learning_rate)`. Without an optimiser it is Adam,
+    whose learning rate falls by a factor of 1000 in the course of the run, and `ema_rate` follows that; with one it is
+    1. `orthonormal_pull` pulls u weakly towards v, and `rescale` gives each function its residual in units of the
+    spectrum instead of residual / L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well
+    conditioned and change no eigenfunction.
 
-    >>> paper = SpIN(optax.rmsprop(1e-5, decay=0.999), average="jacobian", ema_rate=0.01, orthonormal_pull=0.0, rescale=False)
+    >>> slow = optax.rmsprop(1e-5, decay=0.999)
+    >>> paper = SpIN(slow, average="jacobian", ema_rate=0.01, orthonormal_pull=0.0, rescale=False)
     """
 
     optimizer: optax.GradientTransformation | None = eqx.field(static=True, default=None)
@@ -64,8 +65,8 @@ class SpIN(Averaging):
         if decay is not None and 1 - decay > ema_rate * (1 + 1e-3):
             warnings.warn(
                 f"the optimiser's second moment decays by {1 - decay:.3g} a step, faster than the covariance "
-                f"average (ema_rate {ema_rate:.3g}), which the paper calls critical to avoid. Raise its decay to at least "
-                f"{1 - ema_rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `ema_rate`",
+                f"average (ema_rate {ema_rate:.3g}), which the paper calls critical to avoid. Raise its decay to at "
+                f"least {1 - ema_rate:.4g} (`decay` of rmsprop, `b2` of adam) or raise `ema_rate`",
                 RuntimeWarning,
                 stacklevel=3,
             )

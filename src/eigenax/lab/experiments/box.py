@@ -27,7 +27,8 @@ class BoxModes(Physics):
     side: float = 1.0
     """Length of each side."""
     boundary: str = "dirichlet"
-    """At the faces: dirichlet (zero), neumann (no slope) or periodic; dirichlet,periodic for each axis; dirichlet:neumann for each face of one."""
+    """At the faces: dirichlet (zero), neumann (no slope) or periodic; dirichlet,periodic for each axis;
+    dirichlet:neumann for each face of one."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""

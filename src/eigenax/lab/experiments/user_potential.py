@@ -43,7 +43,8 @@ class UserPotential(Physics):
     kinetic: float = 1.0
     """What multiplies −∇²: 0.5 is ħ²/2m in units of ħ = m = 1."""
     boundary: str = "dirichlet"
-    """At the faces: dirichlet (zero), neumann (no slope) or periodic; dirichlet,periodic for each axis; dirichlet:neumann for each face of one."""
+    """At the faces: dirichlet (zero), neumann (no slope) or periodic; dirichlet,periodic for each axis;
+    dirichlet:neumann for each face of one."""
     singularity: tuple[str, ...] = ()
     """A point like "0,0" where V is infinite, such as a nucleus; once for each."""
 

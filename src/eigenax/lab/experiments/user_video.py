@@ -48,7 +48,7 @@ class UserVideo(SlowFeatures):
     reading: ClassVar[str] = (
         "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is, with its "
         "standard error, on what features were not found on: the frames that judged the training, or other blocks of "
-        "time; training is on what they were found on, and so is learned where there is no such column. HostData out is on "
+        "time; training is on what they were found on, and so is learned where there is no such column. Held out is on "
         "the end of each file, which had no part in any of this. PCA, linear and quadratic SFA learn from the same "
         "beginning, and are on the same end. These files are those that a model was applied to."
     )

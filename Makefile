@@ -1,17 +1,21 @@
 # make demo   solves the two-dimensional hydrogen atom, from nothing but Python
 # make test   everything CI runs: lint, types, tests
+# make check  lint, types and the tests of what has changed since the last commit, in about a minute
 # make bench  a training step as modes grow, and error against seconds for every method; a quarter of an hour
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow bench lint requirements clean
+.PHONY: demo test check test-slow bench lint requirements clean
 
 demo: .venv/installed
 	$(BIN)/eigenax run hydrogen
 
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal --durations=8
+
+check: lint
+	$(BIN)/python tests/touched.py | xargs --no-run-if-empty $(BIN)/pytest -n 2 --dist worksteal
 
 test-slow: .venv/installed-all
 	$(BIN)/pytest -m slow

@@ -222,6 +222,15 @@ def _smooth(rng: np.random.Generator, density: DensityEstimate, domain: Domain, 
     return Waves(inputs, dirichlet_factor_of(domain), envelopes, frequencies, phases)
 
 
+def packets_around(density: DensityEstimate, domain: Domain, size: int, seed: int) -> Waves:
+    """Packets in places of all sizes that a density has, down to its nearest points."""
+    rng = np.random.default_rng([seed, size])
+    inputs, _, _ = _whitening(density, domain, coordinates_of(domain))
+    places = _places(rng, density, inputs, np.exp(rng.uniform(np.log(1 / len(density.points)), 0, size)))
+    envelopes = GaussianEnvelopes(inputs, places.middles, 1 / (2 * places.variances))
+    return Waves(inputs, dirichlet_factor_of(domain), envelopes, places.swings(rng), rng.uniform(0, 2 * np.pi, size))
+
+
 def decay_around(density: DensityEstimate, domain: Domain) -> tuple[Whitened, Float[np.ndarray, " z"]]:
     """Inputs in units of the ground state, and the rates of a Gaussian that falls as it does."""
     inputs, breadths, _ = _whitening(density, domain, coordinates_of(domain))

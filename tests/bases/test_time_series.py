@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import eigenax as ex
-from eigenax.bases.cross_validation import Slowness, slowness_of
+from eigenax.bases.cross_validation import NOISE, Elsewhere, slowness_of
 from eigenax.bases.random_waves import Series
 from eigenax.estimators import LaplacianRepresentation, SlowFeatureAnalysis
 
@@ -184,6 +184,6 @@ def test_so_few_rows_that_a_block_has_none():
 
 def test_functions_as_fast_as_noise_are_said_to_be_so():
     values = np.array([1.97, 2.02])
-    assert "nothing in these rows is slow" in Slowness(values, np.full(2, 0.02), np.ones(2)).note(values)
+    assert "nothing in these rows is slow" in Elsewhere(values, np.full(2, 0.02), np.ones(2)).note(values, NOISE)
     values = np.array([1.2, 2.02])
-    assert not Slowness(values, np.full(2, 0.02), np.ones(2)).note(values)
+    assert not Elsewhere(values, np.full(2, 0.02), np.ones(2)).note(values, NOISE)

@@ -13,8 +13,8 @@ from eigenax.core.batch import effective_share
 from eigenax.core.precision import precision_scope
 from eigenax.io.serialisation import decode, encode
 from eigenax.locate.density import (
+    DENSITY_POINTS,
     NUCLEAR_SHARE,
-    POINTS,
     UNIFORM_SHARE,
     WIDENED,
     DensityEstimate,
@@ -22,8 +22,8 @@ from eigenax.locate.density import (
     from_ground_state,
     source_around,
     spread_of,
-    waves_around,
 )
+from eigenax.locate.wave_packets import waves_around
 from eigenax.networks.boundary import DirichletFactor
 from eigenax.networks.features import Whitened
 from eigenax.networks.waves import Cusps, ExponentialEnvelopes, GaussianEnvelopes
@@ -72,7 +72,7 @@ def test_the_spread_of_weighted_values_is_their_mean_and_covariance():
 
 def test_everywhere_is_uniform_in_a_box():
     points, ground, states, _, _ = anywhere_in(ex.Uniform(ex.Box([0.0, 2.0], [1.0, 6.0])))
-    np.testing.assert_allclose([ground, states], 1 / POINTS)
+    np.testing.assert_allclose([ground, states], 1 / DENSITY_POINTS)
     mean, covariance = spread_of(points, ground)
     np.testing.assert_allclose(mean, [0.5, 4], atol=1e-2)
     np.testing.assert_allclose(covariance, np.diag([1, 16]) / 12, atol=1e-2)
@@ -279,10 +279,10 @@ def test_waves_can_be_the_states_of_an_atom():
 
 
 def test_a_cloud_with_other_states_than_the_ground_state_makes_waves_wider():
-    points = np.random.default_rng(0).normal(size=(POINTS, 2)) * 3
+    points = np.random.default_rng(0).normal(size=(DENSITY_POINTS, 2)) * 3
     square = (points**2).sum(1)
     ground = np.exp(-square * (1 - 1 / 9) / 2)
-    alike, unknown = np.full(POINTS, 1 / POINTS), np.zeros((POINTS, 2, 2))
+    alike, unknown = np.full(DENSITY_POINTS, 1 / DENSITY_POINTS), np.zeros((DENSITY_POINTS, 2, 2))
     wide = waves(
         DensityEstimate(points, ground / ground.sum(), alike, unknown, np.zeros(len(points))),
         ex.Box(-40.0, 40.0, dims=2),

@@ -88,16 +88,18 @@ class Elsewhere(NamedTuple):
         values = products.mean(0) / variances
         return cls(values, scatter_of((products - values * squares) / variances), variances)
 
-    def note(self, training: Float[np.ndarray, " n"]) -> str:
-        """What is to be said of functions that come to so much where they were found, and to more here."""
+    def note(self, training: Float[np.ndarray, " n"], noise: float | None = None) -> str:
+        """What is to be said of functions that come to so much where they were found, and to more here; and of such
+        as are no better than those of noise, if it is known what these come to."""
         apart = self.values - training > np.maximum(CERTAIN * self.scatter, TOLD * np.abs(self.values))
         still = self.variances < VARIES
         if not (apart | still).any():
-            is_noise = (self.values > NOISE - np.maximum(CERTAIN * self.scatter, TOLD * NOISE)).all()
+            if noise is None or (self.values <= noise - np.maximum(CERTAIN * self.scatter, TOLD * noise)).any():
+                return ""
             return (
                 "nothing in these rows is slow: on other rows than it was found on each function changes as fast as "
-                f"noise, which has a slowness E[(Δy)²]/Var[y] of {NOISE}"
-            ) * bool(is_noise)
+                f"noise, whose eigenvalue is {noise:g}"
+            )
         which = ", ".join(str(k + 1) for k in np.flatnonzero(apart | still))
         said = "; ".join(
             f"{training[k]:.3g} where it was found, {self.values[k]:.3g} elsewhere"

@@ -13,18 +13,19 @@ from eigenax.bases.sizes import Sizes
 from eigenax.core.batch import effective_share
 from eigenax.core.precision import precision_scope
 from eigenax.locate.density import (
-    POINTS,
+    DENSITY_POINTS,
     DensityEstimate,
     anywhere_in,
     density_of,
     from_ground_state,
     source_around,
-    waves_around,
     with_others,
     without_padding,
 )
 from eigenax.locate.diffusion_monte_carlo import Explored, explore
 from eigenax.locate.missed import CONVERGED, is_lower, look_around, size_of
+from eigenax.locate.sharper import judged_by_sharper
+from eigenax.locate.wave_packets import waves_around
 from eigenax.measurement import Solution, ritz, signs
 from eigenax.modes import combined
 from eigenax.networks.waves import Waves
@@ -98,9 +99,11 @@ class OnDomain(Discretisation):
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
         # Another basis will do better, and has functions where states may have been missed, unless this is the last.
         stated = np.hypot(found.sampling_errors, found.basis_errors)
-        settled = (stated <= (p.tol or CONVERGED) * size_of(found)).all() or number + 1 == self.count
+        settled = bool((stated <= (p.tol or CONVERGED) * size_of(found)).all()) or number + 1 == self.count
         states = combined(waves, found.coefficients)
-        look = look_around(p, states, found, source, self._explored(number), thorough=bool(settled))
+        if settled:
+            found = judged_by_sharper(p, states, found, source)
+        look = look_around(p, states, found, source, self._explored(number), thorough=settled)
         told = look.told_of(found).metrics() | {"waves": size, "effective_samples": share}
         # Without what was missed, or a basis that nobody has looked around in would seem better.
         return Trial(number, (waves, source, look), float(stated.sum()), told, found)
@@ -167,4 +170,4 @@ def first_density(source: Source, found: Explored | None, rows: int | None = Non
 @eqx.filter_jit
 def _effective(source: Source, key: PRNGKeyArray) -> Float[Array, ""]:
     """The share of equally weighted points that the points of a source are worth."""
-    return effective_share(source.sample(key, POINTS).weights)
+    return effective_share(source.sample(key, DENSITY_POINTS).weights)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from eigenax.bases.base import Discretisation, Trial
-from eigenax.bases.cross_validation import CERTAIN, Elsewhere, Fold, folds, slowness_of
+from eigenax.bases.cross_validation import CERTAIN, NOISE, Elsewhere, Fold, folds, slowness_of
 from eigenax.bases.random_waves import (
     PIECE,
     Episodes,
@@ -148,7 +148,7 @@ class OnSeries(Discretisation):
         # Residuals do not know that a function may follow the noise of the very rows that it was found on.
         distance = distance_to_exact(training, residuals, *following)
         distance = np.fmax(distance, np.abs(values - training)) if elsewhere else np.full(n, np.nan)
-        note = Elsewhere(*(part[order] for part in elsewhere)).note(training[order]) if elsewhere else ""
+        note = Elsewhere(*(part[order] for part in elsewhere)).note(training[order], NOISE) if elsewhere else ""
         values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
         scatter, distance, residuals = (
             np.append(0.0, abs(self.factor) * part[order]) for part in (scatter, distance, residuals)

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from eigenax.core.batch import Points
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.domains.box import Box
 from eigenax.locate.diffusion_monte_carlo import potential_of
+from eigenax.locate.sharper import squared_residuals
 from eigenax.modes import Modes, combined
 from eigenax.problem import Problem
 
@@ -157,13 +157,7 @@ def largest_jump(
 def _looked_at(operator: Any, states: Any, source: Any, values: Any, key: Array) -> tuple[Array, Array, Array]:
     """Fresh points, what each adds to the squared residuals there, and the potential."""
     batch = source.sample_qmc(key, POINTS)
-
-    def residual(x: Float[Array, "b d"]) -> Array:
-        v = jax.vmap(states)(x)
-        return operator.apply(states, Points(x, jnp.ones(len(x), x.dtype)), v) - jnp.asarray(values, v.dtype) * v
-
-    parts = jax.lax.map(residual, batch.x.reshape(POINTS // 256, 256, -1))
-    squared = batch.weights[:, None] * parts.reshape(POINTS, -1) ** 2
+    squared = squared_residuals(operator, states, values, batch.x, batch.weights)
     return batch.x, squared, potential_of(operator, batch.x)
 
 

@@ -1,4 +1,4 @@
-"""Where the states are: from points with weights to a source that draws there and waves that live there."""
+"""Where the states are: from points with weights to a source that draws there."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,45 +7,24 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
-import scipy.spatial
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.precision import full_precision, precision_scope
-from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
 from eigenax.locate.clusters import clusters_of
-from eigenax.networks.boundary import OffsetFrom, coordinates_of, dirichlet_factor_of
-from eigenax.networks.features import Whitened
-from eigenax.networks.waves import (
-    Cusps,
-    ExponentialEnvelopes,
-    GaussianEnvelopes,
-    Waves,
-    cusp_scales,
-    random_frequencies,
-)
+from eigenax.networks.boundary import OffsetFrom
 from eigenax.sources.base import Source
 from eigenax.sources.densities import Gaussian, LogUniformRadius
 from eigenax.sources.mixture import Mixture
-from eigenax.sources.uniform import Uniform
 
-POINTS = 4096
+DENSITY_POINTS = 4096
 """Points that tell where states are."""
 UNIFORM_SHARE, NUCLEAR_SHARE = 0.2, 0.6
 WIDENED = 1.3
 """How much wider points are drawn than the states are: tails matter, and too few points there cost more than too
 many."""
-DAMPED = 0.3
-CAPACITY = 32
-"""Along one axis no state has more detail than this many waves show."""
 LOCALISED = 0.5
 """States this much narrower than the box, in standard deviations, are worth drawing points for."""
-CLUSTERED = 0.35
-SLOWEST, FASTEST = 0.1, 2.5
-"""Times the wave number that states have on average in a place: how fast packets there swing."""
-WIDEST = 0.25
-"""Times the decay that states have in a place: how slowly packets that reach into tails fall."""
 
 
 class DensityEstimate(NamedTuple):
@@ -75,7 +54,7 @@ def anywhere_in(source: Source) -> DensityEstimate:
 
 @eqx.filter_jit
 def _spread(source: Source) -> Any:
-    return source.sample_qmc(jax.random.key(0), POINTS)
+    return source.sample_qmc(jax.random.key(0), DENSITY_POINTS)
 
 
 def from_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> DensityEstimate:
@@ -134,7 +113,7 @@ def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array
         slopes = jax.jacfwd(functions)(x)
         return functions(x), (slopes.conj().T @ slopes).real
 
-    batch = source.sample_qmc(key, POINTS)
+    batch = source.sample_qmc(key, DENSITY_POINTS)
     return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights
 
 
@@ -179,185 +158,18 @@ def source_around(density: DensityEstimate, source: Source, singularities: tuple
     if len(parts) == 1 and not singularities:
         return source
     for point in singularities:
-        size = float(density.ground @ _distances(density, point, domain))
+        size = float(density.ground @ distances_to(density, point, domain))
         parts.append(LogUniformRadius(0.02 * size, 2 * float(np.linalg.norm(domain.half_width)), point))
         shares.append(NUCLEAR_SHARE / len(singularities) / (1 - NUCLEAR_SHARE))
     return Mixture(domain, parts, shares)
 
 
-def waves_around(
-    density: DensityEstimate, domain: Domain, singularities: tuple[tuple[float, ...], ...], n: int, size: int, seed: int
-) -> Waves:
-    """Random waves of the scales that n states in a density have."""
-    rng = np.random.default_rng([seed, size])
-    if singularities:
-        return _cusped(rng, density, domain, singularities, n, size)
-    return _smooth(rng, density, domain, n, size)
+def distances_to(density: DensityEstimate, point: tuple[float, ...], box: Box | None) -> Float[np.ndarray, " b"]:
+    """How far the points of a density are from one point."""
+    return values_at(OffsetFrom(point, box), density.points)[1]
 
 
-def _smooth(rng: np.random.Generator, density: DensityEstimate, domain: Domain, n: int, size: int) -> Waves:
-    """Slow waves under the ground state's envelope, and packets in places of all sizes where states are.
-
-    States that fill the domain need no envelopes.
-    """
-    dims = domain.shape[0]
-    inputs, breadths, narrowing = _whitening(density, domain, coordinates_of(domain))
-    usual = 1.5 + 0.75 * n ** (1 / dims)
-    frequencies, phases = random_frequencies(rng, size, len(breadths), 0.2 * narrowing, usual)
-    narrow, clustered = _decay(breadths) > 0, _clustered(rng, density, inputs, breadths, dims)
-    if not (narrow | clustered).any():
-        whole = _places(rng, density, inputs, np.ones(1))
-        faster = np.maximum(1, FASTEST * np.sqrt(len(breadths) * whole.squares) / usual)
-        frequencies[::2] *= faster
-        return Waves(inputs, dirichlet_factor_of(domain), None, frequencies, phases)
-    smallest = max(size ** (-1 / dims), 1 / CAPACITY)
-    places = _places(rng, density, inputs, np.exp(rng.uniform(np.log(smallest), 0, size)))
-    tails = np.where(np.arange(size)[:, None] % 3, 1, np.exp(rng.uniform(np.log(WIDEST), 0, (size, 1))))
-    decays = np.where(narrow | clustered, tails / (2 * places.variances), 0)
-    rates = _decay(breadths)
-    # In many dimensions a place is hardly smaller than the whole.
-    is_packet = np.arange(size)[:, None] < min(0.75, 2.4 / dims) * size
-    envelopes = GaussianEnvelopes(inputs, np.where(is_packet, places.middles, 0), np.where(is_packet, decays, rates))
-    frequencies = np.where(is_packet, places.swings(rng), frequencies)
-    return Waves(inputs, dirichlet_factor_of(domain), envelopes, frequencies, phases)
-
-
-def decay_around(density: DensityEstimate, domain: Domain) -> tuple[Whitened, Float[np.ndarray, " z"]]:
-    """Inputs in units of the ground state, and the rates of a Gaussian that falls as it does."""
-    inputs, breadths, _ = _whitening(density, domain, coordinates_of(domain))
-    mean, matrix = np.asarray(inputs.mean).tolist(), np.asarray(inputs.matrix).tolist()
-    return Whitened(inputs.coordinates, tuple(mean), tuple(map(tuple, matrix))), _decay(breadths)
-
-
-def _decay(breadths: Float[np.ndarray, " z"]) -> Float[np.ndarray, " z"]:
-    """Of the ground state along each input, given the variance of the domain there; none where it fills the domain."""
-    return np.where(breadths > 1 / LOCALISED**2, (1 - 1 / np.maximum(breadths, 1e-9)) / 2, 0)
-
-
-def _clustered(
-    rng: np.random.Generator, density: DensityEstimate, inputs: Whitened, breadths: Float[np.ndarray, " z"], dims: int
-) -> Bool[np.ndarray, " z"]:
-    """Along which inputs states are in several narrow places: a quarter of them has far less room there than a quarter
-    of the domain has."""
-    quarters = _places(rng, density, inputs, np.full(64, 0.25))
-    return quarters.variances.mean(0) < CLUSTERED * 0.25 ** (2 / dims) * breadths
-
-
-class Places(NamedTuple):
-    """Where packets live: the mean, the variance and the squared wave number of states there, along each input."""
-
-    middles: Float[np.ndarray, "f z"]
-    variances: Float[np.ndarray, "f z"]
-    squares: Float[np.ndarray, "f z"]
-
-    def swings(self, rng: np.random.Generator) -> Float[np.ndarray, "f z"]:
-        """A random frequency for each place, in units of what states have there."""
-        size, dims = self.squares.shape
-        units, _ = random_frequencies(rng, size, dims, SLOWEST, FASTEST)
-        return np.sqrt(dims * self.squares) * units
-
-
-def _places(
-    rng: np.random.Generator, density: DensityEstimate, inputs: Whitened, shares: Float[np.ndarray, " f"]
-) -> Places:
-    """Around random points of the density, each as large as to hold its share of the states."""
-    z, slopes = _at(eqx.Partial(_value_and_slopes, inputs), density.points)
-    centres = z[rng.choice(len(z), len(shares), p=density.states)]
-    away = scipy.spatial.distance.cdist(centres, z)
-    nearest = np.argsort(away, axis=1, kind="stable")
-    held = np.cumsum(density.states[nearest], 1) <= shares[:, None] + 1e-9
-    held[:, : 4 * z.shape[1]] = True
-    within = np.zeros_like(away)
-    np.put_along_axis(within, nearest, held.astype(float), 1)
-    # ∂v/∂z along the inputs, from ∂v/∂x and the inputs' own slopes.
-    back = np.linalg.pinv(slopes)
-    slopes = np.einsum("biz,bij,bjz->bz", back, density.slopes, back)
-    states, total = density.states[:, None], within @ density.states[:, None]
-    middles = within @ (states * z) / total
-    variances = np.maximum(within @ (states * z**2) / total - middles**2, 1e-6)
-    # No less than a Gaussian of that size has, where slopes are unknown or small.
-    return Places(middles, variances, np.maximum(within @ slopes / total, 1 / (4 * variances)))
-
-
-def _whitening(
-    density: DensityEstimate, domain: Domain, coordinates: Callable[[Array], Array]
-) -> tuple[Whitened, Float[np.ndarray, " z"], float]:
-    """Inputs in units of the ground state, the domain's variance along each, and the ground state's size over that of
-    all states."""
-    values = _at(coordinates, density.points)
-    anywhere = anywhere_in(Uniform(domain))
-    uniform = spread_of(_at(coordinates, anywhere.points), anywhere.ground)
-    ground, states = spread_of(values, density.ground), spread_of(values, density.states)
-    floor = 1e-9 * np.diag(np.diag(uniform.covariance))
-    breadths, matrix = scipy.linalg.eigh(uniform.covariance + floor, ground.covariance + floor)
-    all_states = np.diag(matrix.T @ states.covariance @ matrix)
-    narrowing = float(1 / np.sqrt(max(1.0, all_states.max())))
-    return Whitened(coordinates, ground.mean, matrix), breadths, narrowing
-
-
-def _cusped(
-    rng: np.random.Generator,
-    density: DensityEstimate,
-    domain: Domain,
-    singularities: tuple[tuple[float, ...], ...],
-    n: int,
-    size: int,
-) -> Waves:
-    """Waves of inputs with a kink at each singularity, under exp(−κ r) with the rates κ of the smallest to the
-    largest state."""
-    dims, box = domain.shape[0], domain.flat
-    scale = _cusp_scale(density, singularities, domain, n)
-    inputs = _cusps(scale, singularities, box)
-    # As fast as so many waves can follow in all directions: slower ones would hardly differ, faster ones leave gaps.
-    capacity = min(size ** (1 / dims), CAPACITY)
-    favoured = _favoured(rng, inputs, dims, size)
-    frequencies, phases = random_frequencies(rng, size, inputs.size, 0.2 * capacity, 0.6 * capacity, favoured)
-    rates = scale.fastest * np.exp(rng.uniform(np.log(0.25 / scale.ratio), np.log(0.6), size))
-    which = rng.integers(len(singularities), size=size)
-    envelopes = ExponentialEnvelopes(singularities, which, rates, box)
-    return Waves(inputs, dirichlet_factor_of(domain), envelopes, frequencies, phases)
-
-
-class CuspScale(NamedTuple):
-    """The rate at which the smallest state decays, and how many times slower the largest one does."""
-
-    fastest: float
-    ratio: float
-
-
-def cusps_around(
-    density: DensityEstimate, domain: Domain, singularities: tuple[tuple[float, ...], ...], n: int
-) -> Cusps:
-    """Inputs with a kink at each singularity, on all scales that n states have."""
-    return _cusps(_cusp_scale(density, singularities, domain, n), singularities, domain.flat)
-
-
-def _cusps(scale: CuspScale, singularities: tuple[tuple[float, ...], ...], box: Box | None) -> Cusps:
-    return Cusps(singularities, cusp_scales(1 / scale.fastest, 2 * scale.ratio**2 / scale.fastest), box)
-
-
-def _cusp_scale(
-    density: DensityEstimate, singularities: tuple[tuple[float, ...], ...], domain: Domain, n: int
-) -> CuspScale:
-    dims, box = domain.shape[0], domain.flat
-    nearest = np.min([_distances(density, point, box) for point in singularities], 0)
-    # ∫ r exp(−2κr) dx = d/(2κ) ∫ exp(−2κr) dx. Waves make up for the half that the envelopes leave.
-    fastest = dims / (4 * float(density.ground @ nearest))
-    farthest = float(np.sqrt(density.states @ nearest**2))
-    return CuspScale(fastest, float(max(n ** (1 / dims), np.sqrt(farthest * fastest))))
-
-
-def _favoured(rng: np.random.Generator, inputs: Cusps, dims: int, size: int) -> Float[np.ndarray, "f z"]:
-    """One scale of the inputs for each wave, the others damped: states of all sizes have nodes of their own."""
-    scale_of = np.tile(np.repeat(np.arange(len(inputs.scales)), dims + 1), len(inputs.points))
-    return np.where(scale_of == rng.integers(len(inputs.scales), size=(size, 1)), 1.0, DAMPED)
-
-
-def _distances(density: DensityEstimate, point: tuple[float, ...], box: Box | None) -> Float[np.ndarray, " b"]:
-    return _at(OffsetFrom(point, box), density.points)[1]
-
-
-def _at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> Any:
+def values_at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> Any:
     """What a function gives at all points, in float64."""
     return jax.tree.map(lambda value: np.asarray(value, np.float64), _mapped(function, jnp.asarray(points)))
 
@@ -365,7 +177,3 @@ def _at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> A
 @eqx.filter_jit
 def _mapped(function: Callable[[Array], Any], points: Float[Array, "b d"]) -> Any:
     return jax.vmap(function)(points)
-
-
-def _value_and_slopes(function: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:
-    return function(x), jax.jacfwd(function)(x)

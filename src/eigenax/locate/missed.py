@@ -13,8 +13,10 @@ from jaxtyping import Array, Bool, Float
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
-from eigenax.locate.density import density_of, from_ground_state, source_around, waves_around, with_others
+from eigenax.locate.density import density_of, from_ground_state, source_around, with_others
 from eigenax.locate.diffusion_monte_carlo import Explored, explore, potential_of
+from eigenax.locate.sharper import together
+from eigenax.locate.wave_packets import waves_around
 from eigenax.measurement import Solution, ritz
 from eigenax.modes import Modes, combined
 from eigenax.problem import Problem
@@ -134,7 +136,7 @@ def _lower(
         waves = waves_around(there, p.domain, singularities, p.n, WAVES, p.seed)
     fresh = functools.partial(FreshSamples, source, p.seed, samples=POINTS, evenly=True, precision="float64")
     try:
-        better = ritz(eqx.Partial(_together, states, waves), p.operator.for_shallow(), fresh, p.n, p.which)
+        better = ritz(eqx.Partial(together, states, waves), p.operator.for_shallow(), fresh, p.n, p.which)
     except SingularMomentsError:
         return np.zeros(p.n)
     return np.where(is_lower(p.sign, better, found), p.sign * (found.values - better.values), 0)
@@ -148,7 +150,3 @@ def is_lower(sign: float, first: Solution, second: Solution) -> Bool[np.ndarray,
     """
     errors = np.sqrt(first.sampling_errors**2 + second.sampling_errors**2 + np.nan_to_num(second.basis_errors) ** 2)
     return sign * (second.values - first.values) > SURE * errors
-
-
-def _together(first: Any, second: Any, x: Array) -> Array:
-    return jnp.concatenate([first(x), second(x)])

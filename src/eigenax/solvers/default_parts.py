@@ -7,15 +7,9 @@ from jaxtyping import PRNGKeyArray
 
 from eigenax.bases.domain import SHARE, first_density
 from eigenax.domains.box import Box
-from eigenax.locate.density import (
-    DensityEstimate,
-    cusps_around,
-    decay_around,
-    from_ground_state,
-    source_around,
-    with_others,
-)
+from eigenax.locate.density import DensityEstimate, from_ground_state, source_around, with_others
 from eigenax.locate.diffusion_monte_carlo import explore
+from eigenax.locate.wave_packets import cusps_around, decay_around
 from eigenax.networks.base import Compose, Multiply, Network
 from eigenax.networks.boundary import dirichlet_factor_of
 from eigenax.networks.default import default_network

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.bases.cross_validation import Elsewhere
+from eigenax.bases.cross_validation import NOISE, Elsewhere
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import combine
@@ -114,8 +114,9 @@ def with_values_elsewhere(problem: Problem, modes: Modes, held_out: Source) -> M
         nothing = "data that were held out do not vary, and told nothing"
         return dataclasses.replace(modes, note=" ".join(filter(None, (modes.note, nothing))))
     training, order = problem.sign * found.eigenvalues, np.argsort(there.values)
-    there = Elsewhere(*(part[order] for part in there))
-    note = " ".join(filter(None, (modes.note, there.note(training[order]))))
+    there, factor = Elsewhere(*(part[order] for part in there)), problem.sign * (problem.operator.differences or 0)
+    noise = NOISE * factor if factor > 0 else None
+    note = " ".join(filter(None, (modes.note, there.note(training[order], noise))))
     apart = np.fmax(found.basis_errors[order], np.abs(there.values - training[order]))
     columns = np.append(np.arange(known), known + order)
 

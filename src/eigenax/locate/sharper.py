@@ -1,0 +1,98 @@
+"""How far values would still fall, measured: functions that are sharper, where residuals are, tell."""
+
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from eigenax.core.batch import Points
+from eigenax.core.precision import full_precision, precision_scope
+from eigenax.core.ritz import distance_to_exact
+from eigenax.errors import SingularMomentsError
+from eigenax.locate.density import DENSITY_POINTS, density_of, from_ground_state, source_around, with_others
+from eigenax.locate.wave_packets import packets_around
+from eigenax.measurement import MARKED, Solution, ritz
+from eigenax.problem import Problem
+from eigenax.samples import FreshSamples
+from eigenax.sources.base import Source
+
+PACKETS, POINTS = 256, 2**14
+"""Functions where residuals are, and the points that they are measured on."""
+EXPLAINED = 0.5
+"""Functions that leave more than this share of a squared residual do not tell where it comes from."""
+SURE = 3
+"""Scatters that a value must rise by for it to be more than chance."""
+
+
+def judged_by_sharper(problem: Problem, states: Any, found: Solution, source: Source) -> Solution:
+    """The solution, with errors of marked modes that packets where their residuals are have measured.
+
+    Residual²/gap takes all of a residual for the nearest other states. At a jump or a cusp it is of states far above,
+    which add far less. If packets take a share 1 − ρ of the squared residual away while the value falls by δ, then all
+    of it is worth δ/(1 − ρ). Where they explain little of it, and where the operator is not symmetric, errors stay.
+    """
+    distances = distance_to_exact(found.values, found.residuals, found.next_value)
+    marked = np.isfinite(distances) & (distances > MARKED * np.abs(found.values))
+    if found.note or not marked.any():
+        return found
+    try:
+        better = _with_packets(problem, states, found, source, marked)
+    except SingularMomentsError:
+        return found
+    rest = (better.residuals / found.residuals) ** 2
+    fall = problem.sign * (found.values - better.values)
+    scatter = np.hypot(found.sampling_errors, better.sampling_errors)
+    # More functions make no value rise: where one does, it is chance that decides.
+    told = marked & (rest <= EXPLAINED) & (fall >= -SURE * scatter).all()
+    measured = (np.maximum(fall, 0) + scatter) / (1 - np.where(told, rest, 0))
+    return found._replace(basis_errors=np.where(told, np.fmin(found.basis_errors, measured), found.basis_errors))
+
+
+def _with_packets(
+    problem: Problem, states: Any, found: Solution, source: Source, marked: Bool[np.ndarray, " n"]
+) -> Solution:
+    """The best combinations of states and of packets where the residuals of some of them are."""
+    p, rng = problem, np.random.default_rng(problem.seed)
+    operator, singularities = p.operator.for_shallow(), p.operator.singularities()
+    assert p.domain is not None, "OnDomain has one"
+    key = jax.random.fold_in(jax.random.key(p.seed), 10)
+    with precision_scope("float64"), full_precision():
+        x, squared = map(np.asarray, _residuals_at(operator, states, source, found.values, key))
+        squared = np.nan_to_num(squared[:, marked], posinf=0.0) + np.finfo(float).tiny
+        shares = (squared / squared.sum(0)).mean(1)
+        packets = packets_around(from_ground_state(x, shares), p.domain, PACKETS, p.seed)
+    there = x[rng.choice(len(x), DENSITY_POINTS // 2, p=shares / shares.sum())]
+    around = source_around(with_others(density_of(states, source, p.seed), there, 0.5), p.source, singularities)
+    fresh = functools.partial(FreshSamples, around, p.seed, samples=POINTS, evenly=True, precision="float64")
+    return ritz(eqx.Partial(together, states, packets), operator, fresh, p.n, p.which)
+
+
+def squared_residuals(
+    operator: Any, states: Any, values: Any, x: Float[Array, "b d"], weights: Float[Array, " b"]
+) -> Float[Array, "b n"]:
+    """What each of some points adds to ‖(K − λ) v‖² of each function."""
+
+    def residual(x: Float[Array, "b d"]) -> Array:
+        v = jax.vmap(states)(x)
+        return operator.apply(states, Points(x, jnp.ones(len(x), x.dtype)), v) - jnp.asarray(values, v.dtype) * v
+
+    parts = jax.lax.map(residual, x.reshape(len(x) // 256, 256, -1))
+    return weights[:, None] * jnp.abs(parts.reshape(len(x), -1)) ** 2
+
+
+@eqx.filter_jit
+def _residuals_at(
+    operator: Any, states: Any, source: Any, values: Any, key: PRNGKeyArray
+) -> tuple[Float[Array, "b d"], Float[Array, "b n"]]:
+    """Points of a source, and what each adds to the squared residuals."""
+    batch = source.sample_qmc(key, DENSITY_POINTS)
+    return batch.x, squared_residuals(operator, states, values, batch.x, batch.weights)
+
+
+def together(first: Any, second: Any, x: Array) -> Array:
+    """The functions of two networks at one point."""
+    return jnp.concatenate([first(x), second(x)])

@@ -15,7 +15,7 @@ from eigenax.domains.box import Box, Word
 class BoxFactor(eqx.Module):
     """The paper's factor ∏_i (√(2 D_i² − y_i²) − D_i), with y measured from the centre of a box of half-widths D.
 
-    It is zero on every face, with a finite slope there. It is normalized to one at the centre, so that the size of the
+    It is zero on every face, with a finite slope there. It is normalised to one at the centre, so that the size of the
     functions does not depend on the size of the box. Just outside the box it continues smoothly, as finite differences
     need; far outside, where the square root ends, it is zero.
 

@@ -124,7 +124,7 @@ Convolution = Callable[[Array, Array, int], Array]
 def _with_matmul_gradient(value: Convolution, change_by_x: Convolution) -> Convolution:
     """A convolution whose derivative with respect to the kernel is a matrix product.
 
-    The transpose of a matrix product is again one, even when vectorized over many images and cotangents. The transpose
+    The transpose of a matrix product is again one, even when vectorised over many images and cotangents. The transpose
     of a convolution then becomes a grouped convolution with one group for each of them, which is many times slower on
     a CPU inside a loop.
     """

@@ -25,7 +25,10 @@ class Eigenpurpose(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
         if sign not in (1, -1):
             raise ValueError(f"sign must be 1 or -1; got {sign!r}")
         if states and not hasattr(env.observation_space, "n"):
-            raise ValueError(f"the representation is of states 0 to {states - 1}; env has {env.observation_space}")
+            raise ValueError(
+                "env must have state numbers as observations, since the representation was learned from states 0 to "
+                f"{states - 1}; got {env.observation_space}"
+            )
         gymnasium.utils.RecordConstructorArgs.__init__(
             self, representation=representation, component=component, sign=sign
         )

@@ -262,7 +262,7 @@ def test_more_components_than_can_be_told_apart_are_refused_by_name():
     series = np.random.default_rng(0).normal(size=(300, 1))
     with pytest.raises(ValueError, match="n_components = 250 is too many"):
         SlowFeatureAnalysis(250, random_state=0).fit(series)
-    with pytest.raises(ValueError, match="n_components must be less than the points there are, 29; got 29"):
+    with pytest.raises(ValueError, match="n_components must be less than the number of points, 29; got 29"):
         SlowFeatureAnalysis(29, random_state=0).fit(series.reshape(30, 2, 5))
 
 

@@ -127,7 +127,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         trains = network is not None or episodes[0].ndim > 2
         points = sum(rows - self.n_stack_ + 1 for rows in self._training_lengths(episodes, trains))
         if trains and n >= points:
-            raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
+            raise ValueError(f"n_components must be less than the number of points, {points}; got {n}")
         try:
             modes = solve(
                 self._operator,
@@ -202,7 +202,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         elif episodes[0].shape[1:] != self._row_shape:
             raise ValueError(f"X has rows of shape {episodes[0].shape[1:]}, but this was fitted on {self._row_shape}")
         if reset and all((rows == episodes[0][0]).all() for rows in episodes):
-            raise ValueError("every row of X is the same: nothing in it is slow or fast")
+            raise ValueError("every row of X is the same: no function of it changes")
         for number, rows in enumerate(episodes):
             if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all():
                 raise ValueError(f"episode {number} contains NaN or infinity; fill or cut out those rows")

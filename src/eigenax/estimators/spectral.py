@@ -205,8 +205,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Seria
             others = len(rows) - 1
             if positive_int("n_neighbors", self.n_neighbors) > others:
                 warnings.warn(
-                    f"n_neighbors = {self.n_neighbors} is more than the {others} other rows there are: each is joined "
-                    "with all of them",
+                    f"n_neighbors = {self.n_neighbors} is more than the {others} other rows there are: each row is "
+                    "joined with all others",
                     stacklevel=5,
                 )
             return neighbour_graph(rows, self.n_neighbors)

@@ -54,7 +54,7 @@ def _perceptron(source: Source, outputs: int, key: PRNGKeyArray, separate: bool)
     on_domain, embedding = source.domain is not None, source.domain and source.domain.embedding
     batch = source.sample_qmc(jax.random.key(0), 1024)
     values = np.asarray(batch.x if embedding is None else jax.vmap(embedding)(batch.x), np.float64)
-    # n modes of a domain have about n^(1/d) zeros along each axis. With inputs this large, so has the initial network.
+    # n modes of a domain have about n^(1/d) zeros along each axis. Inputs this large give the initial network as many.
     input_size = max(3.0, 0.9 * outputs ** (1 / source.shape[0])) / np.sqrt(3) if on_domain else 1.0
     inputs = _scaled(values, np.asarray(batch.weights, np.float64), input_size)
     kind = EnsembleMLP if separate else MLP

@@ -85,7 +85,7 @@ class Whitened(eqx.Module):
 class ExponentialFactor(eqx.Module):
     """exp(1 − √(1 + Σ_i rates_i z_i²)) with z = inputs(x): an envelope for functions that are large in one place.
 
-    It is a Gaussian near that place and decays exponentially further away: slowly enough for a network to make up for
+    Near that place it resembles a Gaussian. Further away it only decays exponentially, so a network can make up for
     the larger extent of higher states.
 
     >>> ExponentialFactor(jnp.sin, (1.0,))(jnp.zeros(1))

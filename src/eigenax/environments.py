@@ -1,4 +1,4 @@
-"""Eigenpurposes: Gymnasium environments that pay for going where an eigenfunction leads."""
+"""Eigenpurposes: Gymnasium environments that reward an agent for climbing an eigenfunction."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from eigenax.estimators.laplacian import LaplacianRepresentation, value_at
 class Eigenpurpose(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     """An environment whose reward is the change of an eigenfunction from one observation to the next.
 
-    An agent of any library learns to go where component `component` of the representation is largest, or smallest with
-    `sign=-1`. What the environment itself pays is `info["reward"]`. A state that the representation has never visited
-    pays nothing: it counts as much as the one before it.
+    An agent of any library then learns to go where component `component` of the representation is largest, or smallest
+    with `sign=-1`. The reward of the environment itself is in `info["reward"]`. A state that the representation has
+    never visited gives no reward: it is taken to have the value of the state before it.
     """
 
     def __init__(self, env: Any, representation: LaplacianRepresentation, component: int, sign: float = 1.0):
@@ -25,33 +25,37 @@ class Eigenpurpose(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
         if sign not in (1, -1):
             raise ValueError(f"sign must be 1 or -1; got {sign!r}")
         if states and not hasattr(env.observation_space, "n"):
-            raise ValueError(f"the representation is of states 0 to {states - 1}; env has {env.observation_space}")
+            raise ValueError(
+                "env must have state numbers as observations, since the representation was learned from states 0 to "
+                f"{states - 1}; got {env.observation_space}"
+            )
         gymnasium.utils.RecordConstructorArgs.__init__(
             self, representation=representation, component=component, sign=sign
         )
         super().__init__(env)
         self.representation, self.component, self.sign = representation, component, sign
         self._table = representation.transform(np.arange(states)) if states else None
-        self._seen: Any = None
+        self._previous: Any = None
         self._value: float | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """A new episode."""
+        """Start a new episode."""
         observation, info = self.env.reset(seed=seed, options=options)
-        self._value = self._of(observation, observation, np.nan)
+        self._value = self._value_at(observation, observation, np.nan)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One step, and how far it went up the eigenfunction."""
+        """Take one step; the reward is how far the eigenfunction rose."""
         if self._value is None:
             raise gymnasium.error.ResetNeeded("call reset before step: a reward is a change since the last observation")
-        before, (observation, paid, terminated, truncated, info) = self._value, self.env.step(action)
-        self._value = self._of(observation, self._seen, before)
-        change = 0.0 if np.isnan(before) else self._value - before  # NaN until the first state that is known
-        return observation, change, terminated, truncated, info | {"reward": paid}
+        before, (observation, own_reward, terminated, truncated, info) = self._value, self.env.step(action)
+        self._value = self._value_at(observation, self._previous, before)
+        change = 0.0 if np.isnan(before) else self._value - before  # NaN until a known state is reached
+        return observation, change, terminated, truncated, info | {"reward": own_reward}
 
-    def _of(self, observation: Any, previous: Any, unknown: float) -> float:
-        self._seen = np.array(observation)
+    def _value_at(self, observation: Any, previous: Any, unknown: float) -> float:
+        """The function at an observation; `unknown` where the representation does not know it."""
+        self._previous = np.array(observation)
         if self._table is None:
             values = value_at(self.representation, observation, previous)
         elif 0 <= observation < len(self._table):

@@ -1,4 +1,4 @@
-"""The features of whole series and videos."""
+"""Evaluate features over whole time series and videos."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,8 @@ from eigenax.modes import Modes
 from eigenax.progress import progress_track
 from eigenax.sources.time_series import as_images, joined
 
-AT_ONCE = 512
+ROWS_PER_PIECE = 512
+"""How many rows are evaluated at a time, so that a long series need not fit into memory."""
 
 
 def features_of(
@@ -25,10 +26,10 @@ def features_of(
     view: Callable[[Array], Array] | None = None,
     progress: bool = False,
 ) -> Float[np.ndarray, "time n"]:
-    """One row of features for each row of a series, made of it and the `n_stack` − 1 rows before it.
+    """One row of features for each row of a series, computed from it and the `n_stack` − 1 rows before it.
 
-    The first rows have too few before them, and the very first one stands in for those. `view` is that of `TimeSeries`.
-    A memory-mapped series is read piece by piece.
+    At the beginning, copies of the first row stand in for the missing rows before it. `view` is as in `TimeSeries`. A
+    memory-mapped series is read piece by piece.
     """
     with precision_scope(modes.precision, at_least=True), full_precision():
         return values_over(modes.at_point, series, n_stack=n_stack, view=view, progress=progress)
@@ -42,16 +43,16 @@ def values_over(
     view: Callable[[Array], Array] | None = None,
     progress: bool = False,
 ) -> Float[np.ndarray, "time n"]:
-    """The same of any function of a point."""
+    """As `features_of`, for any function of one point."""
     pieces = []
-    for start in progress_track(range(0, len(series), AT_ONCE), "features", show=progress):
-        rows = np.arange(start - n_stack + 1, start + AT_ONCE).clip(0, len(series) - 1)
+    for start in progress_track(range(0, len(series), ROWS_PER_PIECE), "features", show=progress):
+        rows = np.arange(start - n_stack + 1, start + ROWS_PER_PIECE).clip(0, len(series) - 1)
         piece = series[rows[0] : rows[-1] + 1][rows - rows[0]]
-        pieces.append(np.asarray(_of_piece(function, jnp.asarray(piece, float), n_stack, view)))
+        pieces.append(np.asarray(_values_of_piece(function, jnp.asarray(piece, float), n_stack, view)))
     return np.concatenate(pieces)[: len(series)]
 
 
 @eqx.filter_jit
-def _of_piece(function: Function, rows: Array, n_stack: int, view: Callable[[Array], Array] | None) -> Array:
-    seen = jax.vmap(as_images if view is None else lambda row: as_images(view(row)))(rows)
-    return jax.vmap(function)(joined(seen, n_stack))
+def _values_of_piece(function: Function, rows: Array, n_stack: int, view: Callable[[Array], Array] | None) -> Array:
+    images = jax.vmap(as_images if view is None else lambda row: as_images(view(row)))(rows)
+    return jax.vmap(function)(joined(images, n_stack))

@@ -5,7 +5,7 @@ import time
 import jax
 import jax.numpy as jnp
 
-from eigenax.driver.clock import Clock, _Compiler
+from eigenax.driver.clock import Clock, _CompilationTimes
 
 
 def test_time_is_either_the_compilers_or_not():
@@ -21,7 +21,7 @@ def test_time_is_either_the_compilers_or_not():
 
 
 def test_an_interval_inside_another_counts_once_and_other_events_do_not():
-    compiler, begin = _Compiler(), time.perf_counter()
+    compiler, begin = _CompilationTimes(), time.perf_counter()
     inner, outer = "/jax/core/compile/jaxpr_trace_duration", "/jax/core/compile/backend_compile_duration"
     time.sleep(0.02)
     compiler.record(inner, 0.01)

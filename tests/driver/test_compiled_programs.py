@@ -17,7 +17,7 @@ def test_programs_are_let_go_of_where_they_have_taken_all_the_room_there_is(monk
         seen.append(x.shape)
         return 2 * x
 
-    monkeypatch.setattr(compiled_programs, "SHARE", share)
+    monkeypatch.setattr(compiled_programs, "MAX_SHARE_OF_MAPS", share)
     for _ in range(2):
         assert doubled(jnp.ones(3)).sum() == 6
         compiled_programs.make_room_for_programs()
@@ -45,7 +45,7 @@ def compilations(**change):
 
 
 def test_the_same_call_compiles_nothing_again_another_seed_nothing_and_another_n_little(monkeypatch):
-    monkeypatch.setattr(compiled_programs, "SHARE", 1.0)
+    monkeypatch.setattr(compiled_programs, "MAX_SHARE_OF_MAPS", 1.0)
     jax.monitoring.register_event_duration_secs_listener(of_compiler)
     first = compilations()
     assert first > 10

@@ -145,7 +145,7 @@ def test_numbers_of_states_may_stand_in_a_column():
     ("recorded", "said"),
     [
         ([np.arange(-3, 50)], "X must hold states from 0 on; got -3"),
-        ([np.array([0, 1, 2**40, 0])], "got 1099511627776. Number those there are"),
+        ([np.array([0, 1, 2**40, 0])], "got 1099511627776. Renumber the states that occur"),
     ],
 )
 def test_wrong_records_are_refused(recorded, said):
@@ -170,8 +170,8 @@ def test_a_state_never_visited_has_no_value_and_pays_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("FrozenLake-v1", "an environment that was made"),
-        (gymnasium.Env, "an environment that was made"),
+        ("FrozenLake-v1", "an environment, not its name or class"),
+        (gymnasium.Env, "an environment, not its name or class"),
         ([], "an environment, a list of episodes"),
         (None, "an environment, a list of episodes"),
         (3, "an environment, a list of episodes"),

@@ -150,7 +150,7 @@ def test_images_are_taken_two_by_two_by_a_convolution(tmp_path):
 def test_the_end_of_a_film_judges_its_training_unless_it_is_short(rows, share, pairs):
     films = [moving_bar(count)[0] for count in np.atleast_1d(rows)]
     slow = SlowFeatureAnalysis(1, held_out=share)
-    source = slow._source(slow._checked(films, reset=True), trains=True)
+    source = slow._source(slow._validated(films, reset=True), trains=True)
     apart = [] if source.held_out is None else [float(batch.pair_weights.sum()) for batch in source.held_out.in_order]
     assert sum(apart) == pairs
 
@@ -262,7 +262,7 @@ def test_more_components_than_can_be_told_apart_are_refused_by_name():
     series = np.random.default_rng(0).normal(size=(300, 1))
     with pytest.raises(ValueError, match="n_components = 250 is too many"):
         SlowFeatureAnalysis(250, random_state=0).fit(series)
-    with pytest.raises(ValueError, match="n_components must be less than the points there are, 29; got 29"):
+    with pytest.raises(ValueError, match="n_components must be less than the number of points, 29; got 29"):
         SlowFeatureAnalysis(29, random_state=0).fit(series.reshape(30, 2, 5))
 
 

@@ -87,7 +87,7 @@ def test_chunks_are_not_forgotten_and_what_is_remembered_has_a_limit(monkeypatch
     rows, _ = moons(500)
     apart = embedding(2).partial_fit(rows[:250]).partial_fit(rows[250:])
     np.testing.assert_array_equal(apart.transform(rows), embedding(2).fit(rows).transform(rows))
-    monkeypatch.setattr(spectral, "REMEMBERED", 200)
+    monkeypatch.setattr(spectral, "MEMORY_ROWS", 200)
     order = np.argsort(rows[:, 0])
     few = embedding(2)
     for chunk in np.array_split(order, 4):
@@ -202,7 +202,7 @@ def test_bad_rows_are_refused():
 
 
 def test_kernels_are_refused_where_all_pairs_are_too_many(monkeypatch):
-    monkeypatch.setattr(spectral, "DENSE", 30)
+    monkeypatch.setattr(spectral, "MAX_RBF_ROWS", 30)
     with pytest.raises(ValueError, match="at most 30; got 40: take affinity='nearest_neighbors'"):
         SpectralEmbedding(affinity="rbf").fit(np.random.default_rng(0).normal(size=(40, 2)))
 

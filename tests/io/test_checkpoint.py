@@ -8,7 +8,7 @@ from safetensors.numpy import save_file
 import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.driver.iterate import iterate
-from eigenax.io.checkpoint import KEPT, checkpoints, load_newest, save_checkpoint
+from eigenax.io.checkpoint import MAX_CHECKPOINTS, checkpoints, load_newest, save_checkpoint
 from eigenax.io.files import write_atomically
 from eigenax.io.metrics import append_metrics, read_metrics, rewind_metrics
 
@@ -38,7 +38,7 @@ def test_files_of_later_steps_were_refused_and_do_not_push_out_the_newest(tmp_pa
 
 def test_where_no_checkpoint_will_do_nothing_is_started_over(tmp_path):
     truncated(save_checkpoint(tmp_path, 2, STATE, {}))
-    with pytest.raises(ex.RunError, match=r"none of the checkpoints can be gone on from: step-000000002.* is damaged"):
+    with pytest.raises(ex.RunError, match=r"cannot resume from any of its checkpoints: step-000000002.* is damaged"):
         load_newest(tmp_path, build)
     assert load_newest(tmp_path / "elsewhere", build) is None
 
@@ -46,7 +46,7 @@ def test_where_no_checkpoint_will_do_nothing_is_started_over(tmp_path):
 def test_only_the_newest_few_are_kept_in_order_of_their_steps(tmp_path):
     for step in (1, 3, 20, 100):
         save_checkpoint(tmp_path, step, STATE, {})
-    assert [int(path.stem[5:]) for path in checkpoints(tmp_path)] == [3, 20, 100][-KEPT:]
+    assert [int(path.stem[5:]) for path in checkpoints(tmp_path)] == [3, 20, 100][-MAX_CHECKPOINTS:]
 
 
 def truncated(path):
@@ -85,7 +85,7 @@ def test_what_is_no_whole_checkpoint_of_this_run_is_refused_by_name_and_the_one_
     save_checkpoint(tmp_path, 1, STATE, {"n": 1})
     damage(save_checkpoint(tmp_path, 2, STATE, {"n": 2}))
     with pytest.warns(
-        RuntimeWarning, match=f"refused: step-000000002.safetensors.*{reason}.*going on from step-000000001"
+        RuntimeWarning, match=f"refused: step-000000002.safetensors.*{reason}.*resuming from step-000000001"
     ):
         _, about = load_newest(tmp_path, build)
     assert about == {"n": 1}

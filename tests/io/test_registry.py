@@ -13,7 +13,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.io.files import read_tensors
-from eigenax.io.registry import HOMES, find_class, name_of
+from eigenax.io.registry import MODULES, find_class, name_of
 
 NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.lab.baselines.")
 KINDS = (eqx.Module, enum.Enum)
@@ -39,11 +39,11 @@ def classes():
 
 def test_every_class_that_a_file_can_hold_is_registered_under_its_name_where_it_is():
     found = list(classes())
-    assert {cls.__name__: cls.__module__ for cls in found} == HOMES
-    assert len(found) == len(HOMES)
+    assert {cls.__name__: cls.__module__ for cls in found} == MODULES
+    assert len(found) == len(MODULES)
 
 
-@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("name", MODULES)
 def test_every_name_is_that_of_a_module_or_an_enum(name):
     assert issubclass(find_class(name), KINDS)
     assert name_of(find_class(name)) == name
@@ -54,7 +54,7 @@ def test_a_file_loads_after_a_class_has_moved(saved, monkeypatch):
     elsewhere = ModuleType("eigenax_elsewhere")
     elsewhere.MLP = ex.MLP
     monkeypatch.setitem(sys.modules, elsewhere.__name__, elsewhere)
-    monkeypatch.setitem(HOMES, "MLP", elsewhere.__name__)
+    monkeypatch.setitem(MODULES, "MLP", elsewhere.__name__)
     monkeypatch.delattr("eigenax.networks.mlp.MLP")
     x = np.linspace(-1, 1, 7)[:, None]
     np.testing.assert_array_equal(ex.load(file)(x), modes(x))
@@ -64,7 +64,7 @@ def test_a_file_names_no_place_of_a_class(saved):
     _, metadata = read_tensors(saved[1])
     words = list(strings(metadata["modes"]))
     assert {"Modes", "Multiply", "DirichletFactor", "MLP", "Box"} <= set(words)
-    assert not [word for word in words if "eigenax" in word or word in HOMES.values()]
+    assert not [word for word in words if "eigenax" in word or word in MODULES.values()]
 
 
 def strings(data):

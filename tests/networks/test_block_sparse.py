@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from eigenax.networks.block_sparse import block, initial_weights, mask, masks
+from eigenax.networks.block_sparse import initial_weights, mask, masks, units_of_block
 
 
 def in_block(i, k, blocks, layer, layers, units):
@@ -105,8 +105,12 @@ def test_masks_of_a_network_are_those_of_its_layers():
 
 def test_ends_that_fall_on_a_unit_belong_to_the_block():
     # 2/3 · 9 = 6 exactly: floating point would be free to leave it out.
-    np.testing.assert_array_equal(np.flatnonzero(block(2, of=2, layer=3, layers=3, units=9)) + 1, [6, 7, 8, 9])
-    np.testing.assert_array_equal(np.flatnonzero(block(1, of=2, layer=3, layers=3, units=9)) + 1, [1, 2, 3])
+    np.testing.assert_array_equal(
+        np.flatnonzero(units_of_block(2, blocks=2, layer=3, layers=3, units=9)) + 1, [6, 7, 8, 9]
+    )
+    np.testing.assert_array_equal(
+        np.flatnonzero(units_of_block(1, blocks=2, layer=3, layers=3, units=9)) + 1, [1, 2, 3]
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,12 +133,12 @@ def test_unknown_sparsity_is_refused_by_name(as_user):
         mask(1, 2, 3, 4, 5, "random")
 
 
-@pytest.mark.parametrize("extent", [1, 9])
-def test_initial_weights_have_variance_one_over_the_inputs_a_unit_really_has(extent):
+@pytest.mark.parametrize("kernel_pixels", [1, 9])
+def test_initial_weights_have_variance_one_over_the_inputs_a_unit_really_has(kernel_pixels):
     allowed = mask(4, 4, 256, 9, 9, "isolated")
     fan_in = allowed.sum(1)
-    weights = np.asarray(initial_weights(jax.random.key(0), allowed, extent))
+    weights = np.asarray(initial_weights(jax.random.key(0), allowed, kernel_pixels))
     assert (weights[~allowed] == 0).all()
-    scaled = weights * np.sqrt(fan_in * extent)[:, None]
+    scaled = weights * np.sqrt(fan_in * kernel_pixels)[:, None]
     assert fan_in.max() < 256 / 3
     assert scaled[allowed].var() == pytest.approx(1, abs=4.5 * np.sqrt(2 / allowed.sum()))

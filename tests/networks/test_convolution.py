@@ -7,9 +7,9 @@ import pytest
 
 from eigenax.networks.convolution import (
     _by_blocks,
-    _by_products,
-    _by_transposed_products,
-    _in_last_axis,
+    _by_matmul,
+    _by_transposed_matmul,
+    _channels_last,
     _to_blocks,
     _with_image_gradients,
 )
@@ -26,22 +26,22 @@ def assert_same(expected, got):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("form", [_by_blocks, _in_last_axis, _with_image_gradients])
+@pytest.mark.parametrize("form", [_by_blocks, _channels_last, _with_image_gradients])
 @pytest.mark.parametrize(("side", "stride"), [(5, 2), (6, 2), (3, 1), (4, 3), (2, 3)])
 def test_other_devices_take_other_ways_to_the_same_gradients(form, side, stride):
     def of_images(form):
         gradients = jax.value_and_grad(lambda x, kernel: jnp.sin(form(x, kernel, stride)).sum(), (0, 1))
         return jax.jit(jax.vmap(gradients, (0, None)))(jnp.stack([IMAGE, -IMAGE]), kernel_of(side))
 
-    assert_same(of_images(_by_products), of_images(form))
+    assert_same(of_images(_by_matmul), of_images(form))
 
 
 @pytest.mark.parametrize(("side", "stride"), [(5, 2), (6, 2), (3, 1), (4, 3), (2, 3)])
 def test_and_so_do_their_transposes(side, stride):
-    small = _by_products(IMAGE, kernel_of(side), stride)
+    small = _by_matmul(IMAGE, kernel_of(side), stride)
 
     def enlarge(form):
         gradients = jax.value_and_grad(lambda x, k: jnp.sin(form(x, k, stride, IMAGE.shape[1:])).sum(), (0, 1))
         return jax.jit(gradients)(small, kernel_of(side))
 
-    assert_same(enlarge(_by_transposed_products), enlarge(_to_blocks))
+    assert_same(enlarge(_by_transposed_matmul), enlarge(_to_blocks))

@@ -1,1 +1,1 @@
-"""The loop that drives every solver: time, callbacks, checkpoints, interrupts, progress, stopping."""
+"""The loop that runs every solver, with its timing, callbacks, checkpoints, interrupts, progress line and stopping."""

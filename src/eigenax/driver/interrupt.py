@@ -1,4 +1,4 @@
-"""Ctrl-C between chunks instead of in the middle of one."""
+"""Ctrl-C takes effect between two steps instead of in the middle of one."""
 
 import contextlib
 import signal
@@ -7,14 +7,17 @@ from collections.abc import Iterator
 
 
 class Interrupt:
-    """Whether somebody asked the run to stop."""
+    """Whether the user has asked the run to stop."""
 
     requested = False
 
 
 @contextlib.contextmanager
 def deferred_interrupt() -> Iterator[Interrupt]:
-    """Turn the first Ctrl-C into a request that the loop sees after its chunk; the second one stops at once."""
+    """Turn the first Ctrl-C into a request that the loop sees after its step; the second one stops at once.
+
+    Only the main thread can handle signals: in other threads nothing is changed.
+    """
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt

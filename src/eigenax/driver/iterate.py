@@ -1,4 +1,4 @@
-"""The loop: a solver's steps, and what happens between them."""
+"""The loop: the steps of a solver, with callbacks, checkpoints and checks of the errors between them."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from eigenax.driver.clock import Clock
 from eigenax.driver.interrupt import deferred_interrupt
 from eigenax.driver.session import Session
 from eigenax.driver.snapshot import Callback, Snapshot
-from eigenax.driver.stopping import is_due, within
+from eigenax.driver.stopping import is_due, within_tol
 from eigenax.errors import DivergedError, InterruptedRun, SingularMomentsError
 from eigenax.modes import Modes
 from eigenax.problem import Problem
@@ -25,7 +25,7 @@ class Finished(NamedTuple):
 
     last: Snapshot
     modes: Modes | None
-    """Where its errors were looked at after the last step."""
+    """The modes after the last step, if they were computed there to compare their errors with `tol`."""
 
 
 def iterate(
@@ -35,10 +35,10 @@ def iterate(
     callbacks: Sequence[Callback] = (),
     checkpoint_dir: str | PathLike[str] | None = None,
 ) -> Finished:
-    """Step after step until the errors are within `problem.tol`, the solver has finished, or all steps are taken.
+    """Run a solver until the errors are within `problem.tol`, the solver has finished, or all steps are taken.
 
-    With a `checkpoint_dir` it goes on from what is there. Raises `DivergedError`, which keeps the last good snapshot,
-    and `InterruptedRun` on Ctrl-C.
+    With a `checkpoint_dir`, the run resumes from the newest checkpoint there. Raises `DivergedError`, which holds the
+    last good snapshot, and `InterruptedRun` on Ctrl-C.
     """
     key = jax.random.fold_in(jax.random.key(problem.seed), 1)
 
@@ -47,24 +47,24 @@ def iterate(
         return asked | {"solver": solver.name} | solver.settings(problem)
 
     with (
-        _kept(checkpoint_dir, solver, settings) as session,
+        _opened(checkpoint_dir, solver, settings) as session,
         deferred_interrupt() as interrupt,
     ):
-        now, modes = _begun(problem, solver, key, session), None
-        told = (*([session.write] if session else []), *callbacks)
-        for callback in told:
-            callback(now)
-        while now.stop_reason is None:
-            now, modes = _stepped(problem, solver, now, key)
-            for callback in told:
-                callback(now)
-            if interrupt.requested and now.stop_reason is None:
-                raise InterruptedRun(f"stopped at step {now.step} of {now.max_steps}", now)
-    return Finished(now, modes)
+        snapshot, modes = _first_snapshot(problem, solver, key, session), None
+        callbacks = (*([session.write] if session else []), *callbacks)
+        for callback in callbacks:
+            callback(snapshot)
+        while snapshot.stop_reason is None:
+            snapshot, modes = _next_snapshot(problem, solver, snapshot, key)
+            for callback in callbacks:
+                callback(snapshot)
+            if interrupt.requested and snapshot.stop_reason is None:
+                raise InterruptedRun(f"stopped at step {snapshot.step} of {snapshot.max_steps}", snapshot)
+    return Finished(snapshot, modes)
 
 
-def _begun(problem: Problem, solver: Solver, key: Any, session: Session | None) -> Snapshot:
-    """The newest checkpoint of this run, or a fresh state."""
+def _first_snapshot(problem: Problem, solver: Solver, key: Any, session: Session | None) -> Snapshot:
+    """The snapshot of the newest checkpoint of this run, or of the solver's initial state."""
     found = session.resume(lambda about, load: solver.restored(problem, key, about, load)) if session else None
     if found is not None:
         state, about = found
@@ -76,32 +76,32 @@ def _begun(problem: Problem, solver: Solver, key: Any, session: Session | None) 
     return Snapshot(int(state.step), solver.total(problem, state), *clock.read(), {}, state)
 
 
-def _stepped(problem: Problem, solver: Solver, before: Snapshot, key: Any) -> tuple[Snapshot, Modes | None]:
-    """The snapshot after one more step, and the modes there if their errors had to be looked at."""
+def _next_snapshot(problem: Problem, solver: Solver, before: Snapshot, key: Any) -> tuple[Snapshot, Modes | None]:
+    """The snapshot after one more step, and the modes if they were computed to compare their errors with `tol`."""
     clock = Clock()
     state, info = solver.step(problem, before.state, key)
     if info.failure:
         raise DivergedError(f"{info.failure}. The state of step {before.step} is the last good one", before)
     step, total, modes = int(state.step), solver.total(problem, state), None
     reason = info.finished or (StopReason.MAX_STEPS if step >= total else None)
-    looked_at = reason or solver.has_long_steps or is_due(before.step, step, total)
-    if problem.tol is not None and looked_at:
-        with contextlib.suppress(SingularMomentsError):  # functions that are still alike have no errors yet
+    check_errors = reason or solver.has_long_steps or is_due(before.step, step, total)
+    if problem.tol is not None and check_errors:
+        with contextlib.suppress(SingularMomentsError):  # still linearly dependent functions have no errors yet
             modes = solver.modes(problem, state)
-            reason = StopReason.TOL if within(modes, problem.tol).all() else reason
+            reason = StopReason.TOL if within_tol(modes, problem.tol).all() else reason
     seconds, compiling = clock.read()
     seconds, compiling = before.seconds + seconds, before.compile_seconds + compiling
     return Snapshot(step, total, seconds, compiling, info.metrics, state, reason), modes
 
 
 @contextlib.contextmanager
-def _kept(
+def _opened(
     checkpoint_dir: str | PathLike[str] | None, solver: Solver, settings: Callable[[], dict[str, Any]]
 ) -> Iterator[Session | None]:
-    """What writes metrics and checkpoints into a folder, if there is one."""
+    """The session that writes metrics and checkpoints into the folder; None without a folder."""
     if checkpoint_dir is None:
         yield None
         return
     session = Session(Path(checkpoint_dir), solver, settings())
-    with session.kept():
+    with session.opened():
         yield session

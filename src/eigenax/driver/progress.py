@@ -1,4 +1,4 @@
-"""A live line for a person: step, speed, time left, eigenvalues; in a terminal or a notebook."""
+"""A progress line in a terminal or a notebook: step, speed, time left and eigenvalues."""
 
 import contextlib
 from collections.abc import Iterator
@@ -16,11 +16,12 @@ from rich.progress import (
 from eigenax.driver.snapshot import Callback, Snapshot
 from eigenax.progress import error_console, shown
 
-SHOWN = 3
+MAX_VALUES = 3
+"""How many eigenvalues the line shows."""
 
 
-def format_values(values: list[float], shown: int = SHOWN) -> str:
-    """A few numbers, and how many more there are.
+def format_values(values: list[float], shown: int = MAX_VALUES) -> str:
+    """The first few numbers, and the number of all if there are more.
 
     >>> format_values([1.0, 2.0, 3.0], shown=2)
     '1 2 … (3)'
@@ -31,7 +32,7 @@ def format_values(values: list[float], shown: int = SHOWN) -> str:
 
 @contextlib.contextmanager
 def progress_bar(label: str, *, show: bool = True, console: Console | None = None) -> Iterator[Callback]:
-    """A callback for the loop that keeps one line up to date while the block lasts."""
+    """Show a progress line during the block, and yield the callback that updates it."""
     if not show:
         yield lambda snapshot: None
         return

@@ -1,4 +1,4 @@
-"""A run's folder while it trains: metrics, checkpoints, and where to go on from."""
+"""The folder of a run in progress: its metrics, its checkpoints, and resuming from them."""
 
 import contextlib
 import json
@@ -17,39 +17,42 @@ from eigenax.io.metrics import append_metrics, rewind_metrics
 from eigenax.solvers.base import Solver
 
 SECONDS_BETWEEN_CHECKPOINTS = 10.0
-SHARE_OF_SAVING = 0.05
-"""Of the time, at most, is spent on checkpoints."""
-
-ROUNDING, MEANS = 1e-6, 1e-4
-"""How much numbers of one run may differ from machine to machine: those of settings, and means over points."""
+"""The least time between two checkpoints."""
+MAX_SHARE_OF_SAVING = 0.05
+"""The share of the run time that writing checkpoints may take."""
+SETTINGS_TOLERANCE = 1e-6
+"""The relative difference that lists of numbers in the settings of one run may have from machine to machine."""
+OPERATOR_TOLERANCE = 1e-4
+"""The same for the numbers that describe the operator, which are means over points."""
 
 
 class Session:
-    """Writes metrics and checkpoints of a solver into a folder, and finds the newest checkpoint.
+    """Writes metrics and checkpoints of a solver into a folder, and resumes from the newest checkpoint.
 
-    `settings`, plain data, are what a checkpoint must agree on to be continued, lists of numbers up to rounding.
+    `settings` are plain data. A run resumes from a checkpoint only if its settings are the same; lists of numbers may
+    differ by rounding.
     """
 
     def __init__(self, folder: Path, solver: Solver, settings: dict[str, Any]):
         self.solver = solver
-        # Through JSON, as the saved ones will go, so that tuples compare with lists.
+        # Converted to JSON and back, as saved settings are: tuples become lists, which can be compared.
         self.folder, self.settings = folder, json.loads(json.dumps(settings))
         self._next_save, self._saved = -float("inf"), 0
         make_folder(folder)
 
     @property
     def metrics(self) -> Path:
-        """One line for each log point."""
+        """The file with one line of metrics per log point."""
         return self.folder / "metrics.jsonl"
 
     @property
     def checkpoints(self) -> Path:
-        """The newest few states."""
+        """The folder with the newest few checkpoints."""
         return self.folder / "checkpoints"
 
     @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Keep the folder to this process, and save where a run is stopped."""
+    def opened(self) -> Iterator[None]:
+        """Lock the folder for this process, and save a checkpoint when the run is stopped."""
         with locked(self.folder):
             try:
                 yield
@@ -60,14 +63,17 @@ class Session:
                 raise
 
     def resume(self, restored: Callable[[Any, Load], Any]) -> tuple[Any, dict[str, Any]] | None:
-        """The state of the newest checkpoint of this run and what was saved about it, or None where there is none."""
-        found = load_newest(self.checkpoints, lambda about, load: restored(about["state"], load), self._accept)
+        """The state in the newest checkpoint and the plain data saved with it; None if there is no checkpoint.
+
+        `restored(about, load)` makes the solver's state from its plain data and the saved arrays.
+        """
+        found = load_newest(self.checkpoints, lambda about, load: restored(about["state"], load), self._check_settings)
         self._saved = int(found[0].step) if found else 0
         rewind_metrics(self.metrics, self._saved)
         return found
 
     def write(self, snapshot: Snapshot) -> None:
-        """Log every snapshot, and save now and then and at the end."""
+        """Log the metrics of a snapshot; write a checkpoint if one is due or the run has ended."""
         if snapshot.metrics:
             row = {"step": snapshot.step, "seconds": round(snapshot.seconds, 3), **snapshot.metrics}
             append_metrics(self.metrics, row)
@@ -88,33 +94,38 @@ class Session:
         }
         save_checkpoint(self.checkpoints, snapshot.step, arrays, about)
         self._saved, ended = snapshot.step, time.monotonic()
-        self._next_save = ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / SHARE_OF_SAVING)
+        self._next_save = ended + max(SECONDS_BETWEEN_CHECKPOINTS, (ended - began) / MAX_SHARE_OF_SAVING)
 
-    def _accept(self, about: dict[str, Any]) -> None:
+    def _check_settings(self, about: dict[str, Any]) -> None:
+        """Raise an error that names the settings in which a checkpoint differs from this run."""
         saved, wanted = about["settings"], self.settings
         changes = [
-            _changed(name, saved.get(name), wanted.get(name))
+            _difference(name, saved.get(name), wanted.get(name))
             for name in sorted(wanted.keys() | saved.keys())
-            if not _alike(saved.get(name), wanted.get(name), MEANS if name == "operator" else ROUNDING)
+            if not _alike(
+                saved.get(name), wanted.get(name), OPERATOR_TOLERANCE if name == "operator" else SETTINGS_TOLERANCE
+            )
         ]
         if changes:
-            # What a user said comes first: operator and source, as a solver sees them, may change with the rest.
-            said = [change for change in changes if not change.endswith("another one")]
-            raise RunError(f"{self.folder} holds another run ({', '.join(said or changes)})")
+            # Simple settings are what a user gave. The descriptions of operator and source may only differ because of
+            # them, so these are named only if nothing else differs.
+            simple = [change for change in changes if not change.endswith("another one")]
+            raise RunError(f"{self.folder} holds another run ({', '.join(simple or changes)})")
 
 
-def _changed(name: str, saved: Any, wanted: Any) -> str:
+def _difference(name: str, saved: Any, wanted: Any) -> str:
     if isinstance(saved, dict | list) or isinstance(wanted, dict | list):
         return f"{name} was another one"
     return f"{name} was {saved} and is {wanted}"
 
 
-def _alike(first: Any, second: Any, rounding: float) -> bool:
+def _alike(first: Any, second: Any, tolerance: float) -> bool:
+    """Whether two settings are equal, lists of numbers within a tolerance relative to the largest number."""
     if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_alike(first[name], second[name], rounding) for name in first)
+        return first.keys() == second.keys() and all(_alike(first[name], second[name], tolerance) for name in first)
     if _are_numbers(first) and _are_numbers(second) and len(first) == len(second):
         first, second = np.asarray(first), np.asarray(second)
-        return np.allclose(first, second, rtol=rounding, atol=rounding * np.abs(second).max(initial=0))
+        return np.allclose(first, second, rtol=tolerance, atol=tolerance * np.abs(second).max(initial=0))
     return first == second
 
 

@@ -7,17 +7,17 @@ from eigenax.stop_reason import StopReason
 
 
 class Snapshot(NamedTuple):
-    """A run as it is before its first step, with no metrics, and after each step of the driver."""
+    """A run at one moment: before its first step, then without metrics, or after a step."""
 
     step: int
     max_steps: int
     seconds: float
-    """Of the run so far, earlier sessions included, compilation left out."""
+    """Run time so far, including earlier sessions but without compilation."""
     compile_seconds: float
     metrics: dict[str, Any]
-    """What the solver says of the step, as numbers and lists."""
+    """What the solver reports about the step, as numbers and lists of numbers."""
     state: Any
-    """The solver's."""
+    """The state of the solver."""
     stop_reason: StopReason | None = None
     """Why the run ended, once it has."""
 

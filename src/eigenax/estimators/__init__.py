@@ -1,4 +1,4 @@
-"""The scikit-learn front; it needs the extra eigenax[estimators]."""
+"""Estimators with the interface of scikit-learn; they need the extra eigenax[estimators]."""
 
 try:
     from eigenax.estimators.laplacian import LaplacianRepresentation

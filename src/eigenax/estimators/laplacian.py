@@ -1,4 +1,4 @@
-"""Where an agent goes: the smoothest functions of an environment's states, with the interface of scikit-learn."""
+"""The Laplacian representation of an environment's states, with the interface of scikit-learn."""
 
 from typing import Any, ClassVar
 
@@ -13,28 +13,34 @@ from eigenax.operators.graph import GraphLaplacian
 from eigenax.sources.base import Source
 from eigenax.sources.transitions import Transitions, are_numbers, random_episodes
 
-MOST_STATES = 2**24
-"""Numbers of states: each is looked up, whether visited or not."""
+MAX_STATES = 2**24
+"""The largest number of states: the functions are evaluated at every one of them, visited or not."""
 
 
 class LaplacianRepresentation(SlowFeatureAnalysis):
-    """The eigenfunctions, from the smallest eigenvalue on, of the Laplacian of the graph that an agent walks on.
+    """The smoothest functions on the graph of states that an agent moves on: eigenfunctions of the graph Laplacian.
 
-    `fit` takes a Gymnasium environment, in which a random agent takes `samples` steps; or what an agent recorded: a
-    list of episodes of observations, or a tuple (observations, next observations) of transitions. Observations are
-    numbers of states, rows of numbers, or images with or without colours in the last axis. `transform` returns a row of
-    `n_components` values for each observation; those of images are made of an image and the one before it, but for
-    recorded transitions. Steps between numbers of states are counted and their matrix is decomposed; functions of a
-    state that was never visited, which is none of `visited_`, are not known: NaN.
-    `eigenvalues_` are those of I − D⁻¹A, half the slowness.
+    `fit` takes one of these:
 
-    >>> walk = np.random.default_rng(0).choice([-1, 1], 5000).cumsum() % 10  # around a ring of ten states
+    - a Gymnasium environment, in which a random agent takes `samples` steps;
+    - a list of recorded episodes, each an array of observations;
+    - recorded transitions, as a tuple (observations, next observations).
+
+    Observations are state numbers, rows of numbers, or images with or without colours in the last axis. If they are
+    state numbers, transitions are counted and the matrix of the counts is decomposed. Otherwise the functions are
+    learned as in `SlowFeatureAnalysis`.
+
+    `transform` returns a row of `n_components` values for each observation. For images these depend on the image and
+    the one before it, except after learning from recorded transitions. At state numbers that were never visited, those
+    not in `visited_`, the functions are unknown: NaN. `eigenvalues_` are the smallest of I − D⁻¹A, half the slowness.
+
+    >>> walk = np.random.default_rng(0).choice([-1, 1], 20_000).cumsum() % 10  # around a ring of ten states
     >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
     >>> bool(np.allclose((ring.transform(np.arange(10)) ** 2).sum(1), 2, atol=0.2))  # a circle
     True
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_", "states_")
+    _saved: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_", "states_")
     _operator: ClassVar[Operator] = GraphLaplacian()
 
     def __init__(
@@ -62,14 +68,14 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         )
         self.samples = samples
 
-    def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
-        """Episodes of rows or of images with their colours first."""
-        states = 0
+    def _validated(self, X: Any, reset: bool) -> list[np.ndarray]:
+        """The episodes in X, as rows of numbers or as images with the colours in the first axis."""
+        n_states = 0
         for one in X if isinstance(X, list | tuple) else [X]:
             check_dense("X", one)
         if _is_environment(X):
-            states = _last_state(X) + 1
-            X = self._walked(X)
+            n_states = _last_state(X) + 1
+            X = self._random_walk(X)
         elif isinstance(X, tuple):
             X = _transitions(X)
         episodes = [np.asarray(one) for one in X] if isinstance(X, list) else [np.asarray(X)]
@@ -79,43 +85,43 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
                 f"observations); got {X!r}"
             )
         if all(are_numbers(one) for one in episodes):
-            episodes = self._of_states(episodes, states, reset)
+            episodes = self._state_rows(episodes, n_states, reset)
         elif reset:
             self.states_ = 0
-        return super()._checked([_colours_first(one) for one in episodes], reset)
+        return super()._validated([_colours_first(one) for one in episodes], reset)
 
     def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
-        """Steps between states are counted."""
+        """The time series to learn from; for state numbers, the transitions between them."""
         if not self.states_:
             return super()._source(episodes, trains)
         return Transitions(
             *(np.concatenate(part) for part in ([one[:-1] for one in episodes], [one[1:] for one in episodes]))
         )
 
-    def _told(self) -> None:
+    def _set_results(self) -> None:
         self.eigenvalues_ = self.modes_.eigenvalues
         self._n_features_out = self.modes_.n
         known = np.isfinite(self.modes_(np.arange(self.states_)[:, None]))[:, 0] if self.states_ else []
         self.visited_ = np.flatnonzero(known).tolist()
 
-    def _walked(self, env: Any) -> list[np.ndarray]:
-        """Observations of a random agent, episode by episode."""
+    def _random_walk(self, env: Any) -> list[np.ndarray]:
+        """The observations of a random agent, one array for each episode."""
         steps, seed = positive_int("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
         episodes = random_episodes(env, steps, seed)
-        # An image is seen with the one before it, and needs one after it.
+        # Functions of images need two images as their input, and a third one to make a pair.
         longer = [one for one in episodes if one.ndim < 3 or len(one) > 2]
         return longer or episodes
 
-    def _of_states(self, episodes: list[np.ndarray], states: int, reset: bool) -> list[np.ndarray]:
-        """Numbers of states, of which there are this many at least, one a row."""
+    def _state_rows(self, episodes: list[np.ndarray], n_states: int, reset: bool) -> list[np.ndarray]:
+        """Episodes of state numbers as rows of one number; there are at least `n_states` states."""
         least, most = min(int(one.min()) for one in episodes), max(int(one.max()) for one in episodes)
-        if most >= MOST_STATES:
+        if most >= MAX_STATES:
             raise ValueError(
-                f"X must hold states numbered from 0 on, below {MOST_STATES}; got {most}. Number those there are: "
+                f"X must hold state numbers from 0 to {MAX_STATES - 1}; got {most}. Renumber the states that occur: "
                 "np.unique(X, return_inverse=True)[1]"
             )
         if reset:
-            self.states_ = max(states, most + 1)
+            self.states_ = max(n_states, most + 1)
         if least < 0 or most >= self.states_:
             wanted = "from 0 on" if reset else f"from 0 to {self.states_ - 1}"
             raise ValueError(f"X must hold states {wanted}; got {least if least < 0 else most}")
@@ -124,16 +130,16 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
 def _is_environment(X: Any) -> bool:
     if isinstance(X, type | str):
-        raise ValueError(f"X must be an environment that was made: gymnasium.make(…); got {X!r}")
+        raise ValueError(f"X must be an environment, not its name or class: give gymnasium.make(…); got {X!r}")
     if hasattr(X, "num_envs"):
-        raise ValueError("X must be one environment; got several at once, a vector of them: give gymnasium.make(…)")
+        raise ValueError("X must be one environment; got several in a vector environment: give gymnasium.make(…)")
     return hasattr(X, "reset") and hasattr(X, "step")
 
 
 def _transitions(X: tuple) -> list[np.ndarray]:
-    """Episodes of two observations each."""
+    """Recorded transitions as episodes of two observations each."""
     if len(X) != 2:
-        raise ValueError(f"X as a tuple must be (observations, next observations); got {len(X)} things")
+        raise ValueError(f"X as a tuple must be (observations, next observations); got {len(X)} parts")
     shapes = [np.shape(one) for one in X]
     if shapes[0] != shapes[1] or not shapes[0]:
         raise ValueError(f"X must have as many next observations as observations, of the same shape; got {shapes}")
@@ -141,7 +147,7 @@ def _transitions(X: tuple) -> list[np.ndarray]:
 
 
 def _last_state(env: Any) -> int:
-    """The largest number of a state that an environment can be in, or −1 where they have none."""
+    """The largest state number of an environment, or −1 if its observations are not state numbers."""
     space: Any = getattr(env, "observation_space", None)
     return int(space.start + space.n) - 1 if hasattr(space, "n") and hasattr(space, "start") else -1
 
@@ -153,10 +159,10 @@ def _colours_first(rows: np.ndarray) -> np.ndarray:
 def value_at(
     representation: LaplacianRepresentation, observation: Any, previous: Any = None
 ) -> Float[np.ndarray, " n"]:
-    """All functions at one row or image, quickly; an image needs the one before it."""
-    seen = np.asarray(observation)
-    if seen.ndim == 1:
-        return np.asarray(representation.modes_(seen))
-    frames = (seen if previous is None else previous, seen)[-representation.n_stack_ :]
-    both = [_colours_first(np.asarray(one)[None])[0] for one in frames]
-    return np.asarray(representation.modes_(np.concatenate([one if one.ndim == 3 else one[None] for one in both])))
+    """All functions at one observation, faster than `transform`; an image also needs the `previous` image."""
+    current = np.asarray(observation)
+    if current.ndim == 1:
+        return np.asarray(representation.modes_(current))
+    frames = (current if previous is None else previous, current)[-representation.n_stack_ :]
+    images = [_colours_first(np.asarray(one)[None])[0] for one in frames]
+    return np.asarray(representation.modes_(np.concatenate([one if one.ndim == 3 else one[None] for one in images])))

@@ -1,4 +1,4 @@
-"""Estimators in files, without pickle."""
+"""Save and load estimators without pickle."""
 
 from abc import ABC, abstractmethod
 from os import PathLike
@@ -16,28 +16,31 @@ from eigenax.modes import Modes
 
 
 class SerializableEstimator(BaseEstimator, ABC):
-    """An estimator whose parameters, counts and `modes_` are all that must be kept of it."""
+    """An estimator that a file can hold: its parameters, its `modes_` and a few other attributes that `fit` sets.
+
+    All that else follows from these.
+    """
 
     modes_: Modes
     feature_names_in_: np.ndarray
     _format: ClassVar[str]
-    _holds: ClassVar[str]
-    """What a file of this format holds, in words."""
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_",)
-    """What was counted when fitting, and is saved with it."""
+    _description: ClassVar[str]
+    """What a file of this format holds, in the words of error messages."""
+    _saved: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    """The names of attributes, all whole numbers, that `fit` sets and that are saved beside `modes_`."""
 
     @abstractmethod
-    def _told(self) -> None:
-        """Set what follows from the modes."""
+    def _set_results(self) -> None:
+        """Set the attributes that follow from `modes_`."""
 
     @abstractmethod
-    def _forget(self) -> None:
-        """Set what `partial_fit` remembers to nothing."""
+    def _clear_memory(self) -> None:
+        """Forget the rows that `partial_fit` keeps of earlier chunks."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what was learned to one file, without pickle; `load` reads it back to the same functions.
+        """Write the fitted estimator to one file, without pickle; `load` reads it back with the same functions.
 
-        What `partial_fit` remembers of earlier rows, and the features of those learned from, are not in it.
+        The file holds neither the rows that `partial_fit` keeps of earlier chunks nor features of the training rows.
         """
         check_is_fitted(self)
         arrays: dict[str, np.ndarray] = {}
@@ -49,7 +52,7 @@ class SerializableEstimator(BaseEstimator, ABC):
                 "parameters": {
                     name: serialisation.encode(value, arrays, f"parameter {name}") for name, value in parameters.items()
                 },
-                **{name: getattr(self, name) for name in self._counts},
+                **{name: getattr(self, name) for name in self._saved},
                 "feature_names_in_": None if names is None else names.tolist(),
                 "modes": serialisation.encode(self.modes_, arrays),
             }
@@ -62,20 +65,20 @@ class SerializableEstimator(BaseEstimator, ABC):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Any:
-        """An estimator from a file that `save` wrote."""
+        """Read an estimator from a file that `save` wrote."""
         if not Path(path).is_file():
             raise RunError(f"there is no file {path}")
         arrays, metadata = read_tensors(Path(path))
-        check_format(Path(path), metadata.get("format"), cls._format, cls._holds)
+        check_format(Path(path), metadata.get("format"), cls._format, cls._description)
         parameters = metadata["parameters"]
         if parameters.keys() != cls().get_params().keys():
             raise RunError(f"{path} was not saved by {cls.__name__} but by another estimator")
         loaded = cls(**{name: serialisation.decode(value, arrays) for name, value in parameters.items()})
         loaded.modes_ = serialisation.decode(metadata["modes"], arrays)
-        for name in cls._counts:
+        for name in cls._saved:
             setattr(loaded, name, metadata[name])
         if metadata["feature_names_in_"] is not None:
             loaded.feature_names_in_ = np.array(metadata["feature_names_in_"], object)
-        loaded._told()
-        loaded._forget()
+        loaded._set_results()
+        loaded._clear_memory()
         return loaded

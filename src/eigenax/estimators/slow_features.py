@@ -22,41 +22,47 @@ from eigenax.solvers.spin import SpIN
 from eigenax.sources.base import Source
 from eigenax.sources.time_series import TimeSeries, check_share, episodes_of, judging_share, rows_held_out
 
-DRAWS = 4096
-"""Clips on which features are ordered and measured, at most."""
-REMEMBERED = 2**14
-"""Rows of earlier chunks that `partial_fit` keeps to train on beside the new ones."""
+MAX_SAMPLES = 4096
+"""The most clips on which trained features are ordered and measured."""
+MEMORY_ROWS = 2**14
+"""How many rows of earlier chunks `partial_fit` keeps, to train on them together with new rows."""
 
 
-Me = TypeVar("Me", bound="SlowFeatureAnalysis")
+Estimator = TypeVar("Estimator", bound="SlowFeatureAnalysis")
 
 
 class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SerializableEstimator):
-    """The slowest functions of a series, found by a network: in order, uncorrelated, of mean zero and variance one.
+    """The slowest functions of a time series: ordered, uncorrelated, with mean zero and variance one.
 
-    That is where a row counts once for each pair of successive rows that it is in, half as the first and half as the
-    second: the rows at both ends of an episode count half.
+    Each row is weighted by the number of pairs of successive rows that it is in, so that the first and the last row of
+    an episode count half.
 
-    `fit` takes an array (time, …) or a list of such episodes. Rows of numbers, (time, d), are taken one by one by a
-    perceptron with a random hidden layer, which needs no training; images, (time, h, w) or (time, c, h, w), two by two
-    by a convolution, or one by one where no episode has more than two. A network of your own (an `equinox.Module` from
-    one point to `n_components` values) takes their place. What is trained takes `steps` steps of `clips` clips of
-    `length` points, and is judged by the last `held_out` of each episode, a share that it is not trained on: an eighth,
-    or nothing of what is short, unless given. `transform` returns one row for each row. `delta_values_` is how slow
-    features are on time that they were not found on, and `modes_.training_eigenvalues` on the rows that they were;
-    where a training holds nothing out, `delta_values_` are of these.
+    `fit` takes an array (time, …) or a list of such episodes, and the kind of rows decides the network:
+
+    - Rows of numbers, (time, d), are the inputs of a perceptron with a random hidden layer, which needs no training.
+    - Images, (time, h, w) or (time, c, h, w), are the inputs of a convolutional network, two successive images at a
+      time, or one at a time if no episode has more than two.
+    - A `network` of your own, an `equinox.Module` from one point to `n_components` values, replaces either.
+
+    Convolutional networks and your own are trained for `steps` steps on `clips` clips of `length` points each.
+    `held_out` is the share at the end of each episode that is kept as held-out data to judge the training. The default
+    is an eighth, or nothing if the series is short.
+
+    `transform` returns one row of features for each row. `delta_values_` measures how slow the features are on held-out
+    data, and `modes_.training_eigenvalues` on the rows that they were learned from. If a training holds nothing out,
+    `delta_values_` is measured on the training rows too.
 
     >>> t = np.arange(2000)
     >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
     >>> slow = SlowFeatureAnalysis(n_components=1, random_state=0).fit(X)
-    >>> abs(np.corrcoef(slow.transform(X)[:, 0], np.sin(t / 50))[0, 1]) > 0.99
+    >>> bool(abs(np.corrcoef(slow.transform(X)[:, 0], np.sin(t / 50))[0, 1]) > 0.99)
     True
     """
 
     _format: ClassVar[str] = "eigenax-slow-features-7"
-    _holds: ClassVar[str] = "slow features"
+    _description: ClassVar[str] = "slow features"
     _operator: ClassVar[Operator] = Slowness()
-    _counts: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_")
+    _saved: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_stack_")
 
     def __init__(
         self,
@@ -79,48 +85,49 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self: Me, X: Any, y: Any = None) -> Me:
-        """Learn from an array (time, …) or a list of episodes; pairs of rows never cross the end of an episode."""
-        episodes = self._checked(X, reset=True)
-        self._learned(episodes, self.network)
-        self._forget()
+    def fit(self: Estimator, X: Any, y: Any = None) -> Estimator:
+        """Learn from an array (time, …) or a list of episodes; no pair of rows crosses from one episode to the next."""
+        episodes = self._validated(X, reset=True)
+        self._fit_modes(episodes, self.network)
+        self._clear_memory()
         self._remember(episodes)
         return self
 
-    def partial_fit(self: Me, X: Any, y: Any = None) -> Me:
-        """Go on learning from one more chunk, an episode or several of its own.
+    def partial_fit(self: Estimator, X: Any, y: Any = None) -> Estimator:
+        """Continue learning with one more chunk, which is an episode or a list of episodes.
 
-        Some clips of earlier chunks are remembered and trained on again, so that they are not forgotten.
+        A random sample of clips from earlier chunks is kept and trained on again, so that they are not forgotten.
         """
         first = not hasattr(self, "modes_")
-        episodes = self._checked(X, reset=first)
+        episodes = self._validated(X, reset=first)
         if first:
-            self._forget()
+            self._clear_memory()
         trains = self.network is not None or episodes[0].ndim > 2
-        self._learned([*episodes, *self._memory], self.network if first or not trains else self.modes_.network)
+        self._fit_modes([*episodes, *self._memory], self.network if first or not trains else self.modes_.network)
         self._remember(episodes)
         return self
 
     def transform(self, X: Any) -> Float[np.ndarray, "time n"]:
-        """The features of each row; of a list of episodes, those of all rows in order."""
+        """The features of each row, or of all rows of a list of episodes in order."""
         check_is_fitted(self)
-        return self._features(self._checked(X, reset=False))
+        return self._features(self._validated(X, reset=False))
 
     def _features(self, episodes: list[np.ndarray]) -> Float[np.ndarray, "time n"]:
         features = [features_of(self.modes_, rows, n_stack=self.n_stack_, progress=self.verbose) for rows in episodes]
         kind = episodes[0].dtype
         return np.concatenate(features).astype(kind if np.issubdtype(kind, np.floating) else np.float32)
 
-    def _learned(self, episodes: list[np.ndarray], network: Any) -> "SlowFeatureAnalysis":
+    def _fit_modes(self, episodes: list[np.ndarray], network: Any) -> None:
+        """Learn `modes_`, all functions but the constant, and set the attributes that follow from them."""
         n, seed = (
             positive_int("n_components", self.n_components),
             int(check_random_state(self.random_state).randint(2**31)),
         )
         steps, _, _ = (positive_int(name, getattr(self, name)) for name in ("steps", "clips", "length"))
         trains = network is not None or episodes[0].ndim > 2
-        points = sum(rows - self.n_stack_ + 1 for rows in self._lengths(episodes, trains))
+        points = sum(rows - self.n_stack_ + 1 for rows in self._training_lengths(episodes, trains))
         if trains and n >= points:
-            raise ValueError(f"n_components must be less than the points there are, {points}; got {n}")
+            raise ValueError(f"n_components must be less than the number of points, {points}; got {n}")
         try:
             modes = solve(
                 self._operator,
@@ -135,52 +142,51 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         except SingularMomentsError as error:
             raise ValueError(f"n_components = {n} is too many: {error}") from error
         self.modes_: Modes = modes[1:]
-        self._told()
-        return self
+        self._set_results()
 
     def _source(self, episodes: list[np.ndarray], trains: bool) -> Source:
-        """What is learned from."""
-        series, share = [np.asarray(rows) for rows in episodes], self._share(episodes, trains)
-        return TimeSeries(series, self._clip(episodes, trains), n_stack=self.n_stack_, held_out=share)
+        """The time series to learn from."""
+        series, share = [np.asarray(rows) for rows in episodes], self._held_out_share(episodes, trains)
+        return TimeSeries(series, self._clip_length(episodes, trains), n_stack=self.n_stack_, held_out=share)
 
-    def _share(self, episodes: list[np.ndarray], trains: bool) -> float:
-        """Of each episode, what judges the training; what is not trained holds out blocks of time by itself."""
+    def _held_out_share(self, episodes: list[np.ndarray], trains: bool) -> float:
+        """The share of each episode that judges a training. Without training, the solver holds out blocks of time."""
         if not trains:
             return 0.0
         if self.held_out is not None:
             return check_share(self.held_out)
         return judging_share([len(rows) for rows in episodes], self.n_stack_)
 
-    def _lengths(self, episodes: list[np.ndarray], trains: bool) -> list[int]:
-        """Rows of each episode to learn from."""
-        share = self._share(episodes, trains)
+    def _training_lengths(self, episodes: list[np.ndarray], trains: bool) -> list[int]:
+        """The number of rows of each episode that are not held out."""
+        share = self._held_out_share(episodes, trains)
         return [len(rows) - rows_held_out(len(rows), share, self.n_stack_) for rows in episodes]
 
-    def _clip(self, episodes: list[np.ndarray], trains: bool) -> int:
-        """Points of a clip: all pairs are seen where nothing is trained."""
-        shortest = min(self._lengths(episodes, trains))
+    def _clip_length(self, episodes: list[np.ndarray], trains: bool) -> int:
+        """The number of points in a clip. Without training all pairs are used, and a clip is one pair."""
+        shortest = min(self._training_lengths(episodes, trains))
         return max(2, min(positive_int("length", self.length), shortest - self.n_stack_ + 1)) if trains else 2
 
     def _solver(self, episodes: list[np.ndarray]) -> SpIN:
         return SpIN(
-            batch=positive_int("clips", self.clips), samples=max(BATCHES, min(DRAWS, 4 * sum(map(len, episodes))))
+            batch=positive_int("clips", self.clips), samples=max(BATCHES, min(MAX_SAMPLES, 4 * sum(map(len, episodes))))
         )
 
     @property
     def _row_shape(self) -> tuple[int, ...]:
-        """The shape of what it was fitted on, one row at a time."""
+        """The shape of one row of the data that it was fitted on."""
         shape = self.modes_.shape
         if len(shape) == 1:
             return shape
         channels, height, width = shape
         return (height, width) if channels == self.n_stack_ else (channels // self.n_stack_, height, width)
 
-    def _checked(self, X: Any, reset: bool) -> list[np.ndarray]:
-        """Episodes of finite numbers, as many features as before unless this is the beginning."""
+    def _validated(self, X: Any, reset: bool) -> list[np.ndarray]:
+        """The episodes in X, which must be finite numbers and, unless `reset`, have rows of the shape seen before."""
         several = isinstance(X, list | tuple) and len(X) > 0 and all(np.ndim(one) >= 2 for one in X)
         if not several and np.asarray(X).ndim <= 2:
             least = 2 if reset else 1
-            # The types of scikit-learn's own function are those of its default.
+            # scikit-learn annotates its function with the types of the default values only.
             rows: Any = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)  # pyright: ignore
             if reset:
                 self.n_stack_ = 1
@@ -196,7 +202,7 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         elif episodes[0].shape[1:] != self._row_shape:
             raise ValueError(f"X has rows of shape {episodes[0].shape[1:]}, but this was fitted on {self._row_shape}")
         if reset and all((rows == episodes[0][0]).all() for rows in episodes):
-            raise ValueError("every row of X is the same: nothing in it is slow or fast")
+            raise ValueError("every row of X is the same: no function of it changes")
         for number, rows in enumerate(episodes):
             if np.issubdtype(rows.dtype, np.floating) and not np.isfinite(rows).all():
                 raise ValueError(f"episode {number} contains NaN or infinity; fill or cut out those rows")
@@ -205,32 +211,32 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
         return episodes
 
     def _remember(self, episodes: list[np.ndarray]) -> None:
-        """Keep clips of all that was seen, each with the same chance, in the room that there is."""
+        """Keep a random sample of the clips of all chunks, each with the same chance, of at most `MEMORY_ROWS` rows."""
         size = 10 * positive_int("length", self.length)
-        most = max(1, REMEMBERED // size)
-        rng = np.random.default_rng(self._seen)
+        most = max(1, MEMORY_ROWS // size)
+        rng = np.random.default_rng(self._n_seen)
         for rows in episodes:
             for start in range(0, len(rows), size):
                 clip = np.array(rows[start : start + size])
-                self._seen += 1
+                self._n_seen += 1
                 if len(clip) < 1 + self.n_stack_:
                     continue
                 if len(self._memory) < most:
                     self._memory.append(clip)
-                elif (place := int(rng.integers(self._seen))) < most:
+                elif (place := int(rng.integers(self._n_seen))) < most:
                     self._memory[place] = clip
 
-    def _told(self) -> None:
+    def _set_results(self) -> None:
         self.delta_values_ = self.modes_.eigenvalues
         self._n_features_out = self.modes_.n
 
-    def _forget(self) -> None:
+    def _clear_memory(self) -> None:
         self._memory: list[np.ndarray] = []
-        self._seen = 0
+        self._n_seen = 0
 
 
 def _check_rows(rows: np.ndarray) -> None:
-    """Refuse what is no number, and colours in the last axis, which would be taken for the width."""
+    """Refuse rows that are not numbers, and images with colours in the last axis, where the width is expected."""
     if not (np.issubdtype(rows.dtype, np.number) or rows.dtype == bool):
         raise ValueError(f"X must hold numbers; got {rows.dtype}")
     if rows.ndim == 4 and rows.shape[-1] in {1, 3, 4} and min(rows.shape[1:3]) > 4:

@@ -1,1 +1,1 @@
-"""What goes to the disk and comes back: files, checkpoints, metrics, and modules as plain data."""
+"""Reading and writing: files, checkpoints, metrics, and modules as plain data."""

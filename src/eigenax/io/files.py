@@ -1,4 +1,4 @@
-"""Files that are whole or absent, whatever happens while they are written."""
+"""Files that are complete or absent, whatever happens while they are written."""
 
 import contextlib
 import errno
@@ -33,17 +33,17 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, with all above it."""
+    """Make a folder and its parents."""
     with explained(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a folder to this process; the system lets go of it however the process ends."""
+    """Lock a folder for this process; the operating system releases the lock however the process ends."""
     try:
         import fcntl
-    except ImportError:  # no such locks on this system
+    except ImportError:  # Windows has no such locks
         yield
         return
     with explained(folder):
@@ -66,7 +66,7 @@ def _lock(fcntl: Any, descriptor: int, folder: Path) -> None:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Say in one sentence why a file could not be written."""
+    """Turn an OSError in the block into a `RunError` that says why the file could not be written."""
     try:
         yield
     except OSError as error:
@@ -78,20 +78,20 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def pack_tensors(arrays: dict[str, np.ndarray], metadata: dict[str, Any]) -> bytes:
-    """A safetensors file in memory, the same bytes for the same content.
+    """The content of a safetensors file; equal arrays and metadata give equal bytes.
 
-    The metadata is one entry: several would be written in no fixed order.
+    All metadata go into a single entry, since several entries would be written in no fixed order.
     """
-    # The format knows no order of axes in memory but the usual one.
+    # The format only stores arrays in C order.
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    in_parts = [name for name, array in arrays.items() if array.dtype == np.complex128]
-    for name in in_parts:  # which it does not know either
+    complex_names = [name for name, array in arrays.items() if array.dtype == np.complex128]
+    for name in complex_names:  # nor does it store complex numbers: save real and imaginary parts
         arrays[name] = np.stack([np.real(arrays[name]), np.imag(arrays[name])], -1)
-    return save(arrays, {"eigenax": json.dumps(metadata | ({"complex": in_parts} if in_parts else {}))})
+    return save(arrays, {"eigenax": json.dumps(metadata | ({"complex": complex_names} if complex_names else {}))})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and the metadata of a safetensors file; no metadata if it is not ours."""
+    """The arrays and the metadata of a safetensors file; the metadata are empty if eigenax did not write it."""
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
@@ -104,7 +104,7 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def check_format(path: Path, found: str | None, wanted: str, holds: str) -> None:
-    """Refuse a file of another format, and say whether it holds something else or is of another version."""
+    """Refuse a file of another format; the error says whether only the version differs or the content does."""
     if found == wanted:
         return
     # The last part of a format is its version.

@@ -1,4 +1,4 @@
-"""Metrics as JSON lines, one for each log point."""
+"""Metrics of a run as JSON lines, one line per log point."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,13 @@ from eigenax.io.files import explained, write_atomically
 
 
 def append_metrics(path: Path, row: dict[str, Any]) -> None:
-    """Add one line."""
+    """Append one row."""
     with explained(path), path.open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """All whole lines; a last one cut short by a crash is left out."""
+    """All rows; a last line that a crash cut short is left out."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -25,7 +25,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def rewind_metrics(path: Path, step: int) -> None:
-    """Forget what was logged after the step a run resumes from."""
+    """Delete the rows after `step`, from which a run resumes."""
     rows = [row for row in read_metrics(path) if row["step"] <= step]
     if path.exists():
         write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))

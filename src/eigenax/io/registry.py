@@ -1,10 +1,11 @@
-"""The names that saved files give to classes, and where each class lives now."""
+"""The names of classes in saved files, and the module in which each class is defined now."""
 
 from importlib import import_module
 from typing import Any
 
-# The names are in files that people keep: a class may move, which changes its line here, but keeps its name for ever.
-HOMES = {
+# People keep files that contain these names. A class may move to another module, which changes its line here, but it
+# keeps its name for ever.
+MODULES = {
     "Adaptive": "eigenax.sources.adaptive",
     "Arrays": "eigenax.sources.arrays",
     "Multiply": "eigenax.networks.base",
@@ -54,16 +55,16 @@ HOMES = {
 
 
 def find_class(name: str) -> Any:
-    """The class of a name; only the module where it lives is imported."""
-    if name not in HOMES:
+    """The class with a name in files; only the module that defines it is imported."""
+    if name not in MODULES:
         raise TypeError(f"{name} is not an eigenax class that files can hold")
-    return getattr(import_module(HOMES[name]), name)
+    return getattr(import_module(MODULES[name]), name)
 
 
 def name_of(cls: type) -> str:
-    """The name of a class in files."""
+    """The name of a class in files; other classes than those of the registry are refused."""
     name = cls.__name__
-    # A class of someone else's may have the name of one of ours.
-    if name not in HOMES or find_class(name) is not cls:
+    # A class of a user may have the same name as one of eigenax.
+    if name not in MODULES or find_class(name) is not cls:
         raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an eigenax class that files can hold")
     return name

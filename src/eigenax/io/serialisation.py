@@ -1,4 +1,4 @@
-"""Modules to arrays and plain data and back, without pickle: only classes of the registry are ever built."""
+"""Convert modules to arrays and plain data and back, without pickle; only classes of the registry are ever built."""
 
 import dataclasses
 import enum
@@ -13,7 +13,7 @@ from eigenax.io.registry import find_class, name_of
 
 
 def encode(value: Any, arrays: dict[str, np.ndarray], name: str = "") -> Any:
-    """Plain data describing a module; its arrays go into `arrays` under the names of their fields."""
+    """Describe a module as plain data, and put its arrays into `arrays` under the names of their fields."""
     if isinstance(value, jax.Array | np.ndarray):
         arrays[name] = np.asarray(value)
         return {"array": name, "device": isinstance(value, jax.Array)}

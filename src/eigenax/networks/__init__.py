@@ -1,1 +1,1 @@
-"""What represents the eigenfunctions."""
+"""Networks and other functions that represent the eigenfunctions."""

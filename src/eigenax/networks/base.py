@@ -1,4 +1,4 @@
-"""The network: one point in, k raw functions out; and wrappers that give them inputs, edges and a constant."""
+"""Networks map one point to the values of k functions; wrappers change the inputs, multiply, or add a constant."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -22,52 +22,55 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 
 
 class Network(eqx.Module):
-    """One point in, the raw values u of all functions out. Any `equinox.Module` that does this will serve."""
+    """Maps one point to the raw values u of k functions. Any `equinox.Module` that does this can take its place.
+
+    The eigenfunctions are linear combinations of these raw functions.
+    """
 
     @abstractmethod
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
-        """U at one point."""
+        """The raw values u at one point."""
 
     @property
     @abstractmethod
     def separate(self) -> bool:
-        """Whether each parameter belongs to one function only, the functions along its leading axis."""
+        """Whether the functions share no parameters; each array then has the functions along its leading axis."""
 
 
 def is_separate(network: Any) -> bool:
-    """Whether each parameter belongs to one function only; a network that does not say shares them."""
+    """Whether the functions share no parameters. A network without the property `separate` is taken to share them."""
     return getattr(network, "separate", False)
 
 
 def hidden_layer(network: Any) -> Any:
-    """The functions that the outputs of a network are combinations of; the outputs, where it does not say.
+    """The functions of which the outputs of a network are linear combinations: its last hidden layer.
 
-    Networks of ours say so with a method `hidden`.
+    It is what the network's method `hidden` returns. For a network without that method, it is the outputs themselves.
     """
     return network.hidden() if hasattr(network, "hidden") else network
 
 
 def in_precision(network: Any) -> Any:
-    """A network with its parameters in the precision that new arrays have now."""
-    usual = jnp.zeros(()).dtype
-    return jax.tree.map(lambda leaf: leaf.astype(usual) if eqx.is_inexact_array(leaf) else leaf, network)
+    """The network with its parameters in the current default precision of new arrays."""
+    default = jnp.zeros(()).dtype
+    return jax.tree.map(lambda leaf: leaf.astype(default) if eqx.is_inexact_array(leaf) else leaf, network)
 
 
 class HiddenLayer(Network):
-    """The last hidden layer of a network, or of many, and a constant: what its outputs are combinations of.
+    """The last hidden layer of a network, and the constant 1: the outputs are linear combinations of these.
 
-    The network says what that is with a method `last_hidden`.
+    The network's method `last_hidden` evaluates that layer. For an `EnsembleMLP` it has the layers of all its networks.
     """
 
     network: Any
 
     @property
     def separate(self) -> bool:
-        """As the network."""
+        """Whether the functions of the network share no parameters."""
         return self.network.separate
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " f"]:
-        """All of them at one point."""
+        """All hidden units and the constant at one point."""
         values = self.network.last_hidden(x)
         return jnp.concatenate([values, jnp.ones(1, values.dtype)])
 
@@ -79,54 +82,54 @@ class Compose(Network):
     network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
-        """U at one point."""
+        """The raw values u at one point."""
         return self.network(self.inputs(x))
 
     def hidden(self) -> Network:
-        """The hidden layer of the network inside."""
+        """The hidden layer of the inner network, with the same inputs."""
         return Compose(self.inputs, hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:
-        """As the network inside."""
+        """Whether the functions of the inner network share no parameters."""
         return is_separate(self.network)
 
 
 class Multiply(Network):
-    """A network times a factor that brings it to zero at a boundary: factor(x) · network(x)."""
+    """A network times a factor, such as one that vanishes at the boundary: factor(x) · network(x)."""
 
     factor: Callable[[Array], Array]
     network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
-        """U at one point."""
+        """The raw values u at one point."""
         return self.factor(x) * self.network(x)
 
     def hidden(self) -> Network:
-        """The hidden layer of the network inside."""
+        """The hidden layer of the inner network, times the same factor."""
         return Multiply(self.factor, hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:
-        """As the network inside."""
+        """Whether the functions of the inner network share no parameters."""
         return is_separate(self.network)
 
 
 class WithConstant(Network):
-    """A constant first function before those of a network, so that the others have zero mean."""
+    """The constant 1 as first function, then those of a network. Orthogonality to it gives the others zero mean."""
 
     network: Callable[[Array], Array]
 
     def __call__(self, x: Float[Array, "..."]) -> Float[Array, " k"]:
-        """1 and U at one point."""
+        """The constant 1 and the raw values u at one point."""
         u = self.network(x)
         return jnp.concatenate([jnp.ones(1, u.dtype), u])
 
     def hidden(self) -> Network:
-        """The hidden layer of the network inside."""
+        """The constant and the hidden layer of the inner network."""
         return WithConstant(hidden_layer(self.network))
 
     @property
     def separate(self) -> bool:
-        """As the network inside."""
+        """Whether the functions of the inner network share no parameters."""
         return is_separate(self.network)

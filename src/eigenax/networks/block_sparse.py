@@ -1,4 +1,4 @@
-"""The paper's block-sparse weights: features shared in the first layers, separate blocks in the last."""
+"""The paper's block-sparse weights: shared features in the first layer, ever more separate blocks in later ones."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,22 +10,23 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 Sparsity = Literal["none", "paper", "isolated"]
-"""`"paper"`: its formula taken literally in every layer, where neighbouring blocks still overlap in the outputs.
-`"isolated"`: the same but for the last layer, where each output reads its own block alone. `"none"`: dense."""
+"""`"paper"`: the paper's formula in every layer; neighbouring blocks then still overlap in the outputs.
+`"isolated"`: the same except in the last layer, where each output reads only its own block. `"none"`: dense layers."""
 
 
-def block(position: int, of: int, layer: int, layers: int, units: int) -> Bool[np.ndarray, " units"]:
-    """The units of block k = `position` of K = `of` on one side of layer ℓ of L, counted from 1.
+def units_of_block(block: int, blocks: int, layer: int, layers: int, units: int) -> Bool[np.ndarray, " units"]:
+    """Which of the m `units` at the inputs, or at the outputs, of layer ℓ of L belong to block k of K.
 
-    Unit i belongs if (k−1)/(K−1) · (ℓ−1)/L · m ≤ i ≤ (k−1)/(K−1) · (ℓ−1)/L · m + (L−ℓ+1)/L · m.
+    All are counted from 1. Unit i belongs to the block if
+    (k−1)/(K−1) · (ℓ−1)/L · m ≤ i ≤ (k−1)/(K−1) · (ℓ−1)/L · m + (L−ℓ+1)/L · m.
 
-    >>> block(position=2, of=2, layer=2, layers=2, units=4)
+    >>> units_of_block(block=2, blocks=2, layer=2, layers=2, units=4)
     array([False,  True,  True,  True])
     """
-    # Rational arithmetic: interval ends that fall on a unit must not depend on rounding.
-    index = np.arange(1, units + 1) * (of - 1) * layers
-    start = (position - 1) * (layer - 1) * units
-    width = (layers - layer + 1) * units * (of - 1)
+    # In whole numbers, multiplied by (K−1) L: whether an interval ends exactly on a unit must not depend on rounding.
+    index = np.arange(1, units + 1) * (blocks - 1) * layers
+    start = (block - 1) * (layer - 1) * units
+    width = (layers - layer + 1) * units * (blocks - 1)
     return (start <= index) & (index <= start + width)
 
 
@@ -33,10 +34,10 @@ def block(position: int, of: int, layer: int, layers: int, units: int) -> Bool[n
 def mask(
     layer: int, layers: int, inputs: int, outputs: int, blocks: int, sparsity: Sparsity
 ) -> Bool[np.ndarray, "outputs inputs"]:
-    """Which weights of layer ℓ of L may differ from zero. One block, or the first layer, is dense.
+    """Which weights of layer ℓ of L may be non-zero: all of them in the first layer, or if there is only one block.
 
     >>> int(mask(layer=3, layers=3, inputs=6, outputs=3, blocks=3, sparsity="isolated").sum())
-    7
+    8
     """
     if sparsity not in get_args(Sparsity):
         raise ValueError(f"sparsity must be one of {', '.join(get_args(Sparsity))}; got {sparsity!r}")
@@ -44,8 +45,8 @@ def mask(
     allowed = np.full((outputs, inputs), dense)
     isolate = sparsity == "isolated" and layer == layers
     for k in range(1, 1 if dense else blocks + 1):
-        rows = np.arange(outputs) == k - 1 if isolate else block(k, blocks, layer, layers, outputs)
-        allowed |= np.outer(rows, block(k, blocks, layer, layers, inputs))
+        rows = np.arange(outputs) == k - 1 if isolate else units_of_block(k, blocks, layer, layers, outputs)
+        allowed |= np.outer(rows, units_of_block(k, blocks, layer, layers, inputs))
     dead = np.flatnonzero(~allowed.any(1))
     instead = "sparsity='isolated', " if sparsity == "paper" else ""
     if dead.size:
@@ -58,14 +59,17 @@ def mask(
 
 
 def masks(sizes: Sequence[int], sparsity: Sparsity) -> list[Bool[np.ndarray, "outputs inputs"]]:
-    """The masks of a network whose layers have these sizes, inputs first, with one block for each output."""
+    """The masks of all layers of a network with one block per output; `sizes` starts with the number of inputs."""
     layers = len(sizes) - 1
     return [mask(layer, layers, sizes[layer - 1], sizes[layer], sizes[-1], sparsity) for layer in range(1, layers + 1)]
 
 
 def initial_weights(
-    key: PRNGKeyArray, allowed: Bool[np.ndarray, "outputs inputs"], extent: int = 1
+    key: PRNGKeyArray, allowed: Bool[np.ndarray, "outputs inputs"], kernel_pixels: int = 1
 ) -> Float[Array, "outputs inputs"]:
-    """Normal weights of variance one over the number of inputs that each unit really has."""
-    fan_in = allowed.sum(1, keepdims=True) * extent
+    """Normally distributed weights of variance 1/fan-in, where the fan-in counts only the inputs that the mask allows.
+
+    In a convolution each of these inputs has `kernel_pixels` weights.
+    """
+    fan_in = allowed.sum(1, keepdims=True) * kernel_pixels
     return jax.random.normal(key, allowed.shape) * jnp.asarray(allowed / np.sqrt(fan_in), float)

@@ -1,4 +1,4 @@
-"""What makes functions obey the edge of a box: a factor that is zero there, and coordinates that fold or close it."""
+"""Boundary conditions of a box, built into functions by factors that vanish at faces and by suitable coordinates."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from eigenax.domains.box import Box, Word
 
 
 class BoxFactor(eqx.Module):
-    """∏_i (√(2 D_i² − y_i²) − D_i) with y measured from the middle of a box of half-widths D.
+    """The paper's factor ∏_i (√(2 D_i² − y_i²) − D_i), with y measured from the centre of a box of half-widths D.
 
-    Zero on every face with a finite slope there, as in the paper; scaled to one in the middle, so that
-    the size of the box does not become the size of the functions. Finite differences need the smooth continuation just
-    outside; far outside, where the formula ends, the factor is zero.
+    It is zero on every face, with a finite slope there. It is normalised to one at the centre, so that the size of the
+    functions does not depend on the size of the box. Just outside the box it continues smoothly, as finite differences
+    need; far outside, where the square root ends, it is zero.
 
     >>> BoxFactor(-2.0, 2.0)(jnp.array([2.0]))
     Array(0., dtype=float32)
@@ -38,11 +38,11 @@ class BoxFactor(eqx.Module):
 
 
 class BoundaryCoordinates(eqx.Module):
-    """Coordinates of a box in which any smooth function obeys its boundary, but for zeros, which `DirichletFactor` has.
+    """Coordinates of which every smooth function obeys the Neumann and periodic conditions of a box.
 
-    With t from 0 to 1 along an axis: cos(πt) where it is free, which has no slope at either end; cos(πt/2) or sin(πt/2)
-    where it is free at the lower or at the upper face alone; cos(2πt) and sin(2πt) where it is periodic; x itself where
-    functions are zero.
+    Dirichlet conditions need a `DirichletFactor` too. With t from 0 to 1 along an axis, the coordinates are
+    cos(πt), which has no slope at either end, if both faces are Neumann; cos(πt/2) or sin(πt/2) if only the lower or
+    only the upper face is; cos(2πt) and sin(2πt) if the axis is periodic; x itself if both faces are Dirichlet.
 
     >>> BoundaryCoordinates(Box(0, 1, dims=2, boundary=("neumann", "periodic")))(jnp.zeros(2))
     Array([1., 1., 0.], dtype=float32)
@@ -63,24 +63,25 @@ class BoundaryCoordinates(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
         """The coordinates of one point."""
         low, high = jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype)
-        turn = jnp.pi * (x - low) / (high - low)
+        angles = jnp.pi * (x - low) / (high - low)
         columns = []
         for axis, pair in enumerate(self.faces):
-            at = turn[axis]
+            angle = angles[axis]
             columns += {
                 ("dirichlet", "dirichlet"): lambda x=x[axis]: [x],
-                ("neumann", "neumann"): lambda at=at: [jnp.cos(at)],
-                ("neumann", "dirichlet"): lambda at=at: [jnp.cos(at / 2)],
-                ("dirichlet", "neumann"): lambda at=at: [jnp.sin(at / 2)],
-                ("periodic", "periodic"): lambda at=at: [jnp.cos(2 * at), jnp.sin(2 * at)],
+                ("neumann", "neumann"): lambda angle=angle: [jnp.cos(angle)],
+                ("neumann", "dirichlet"): lambda angle=angle: [jnp.cos(angle / 2)],
+                ("dirichlet", "neumann"): lambda angle=angle: [jnp.sin(angle / 2)],
+                ("periodic", "periodic"): lambda angle=angle: [jnp.cos(2 * angle), jnp.sin(2 * angle)],
             }[pair]()
         return jnp.stack(columns)
 
 
 class DirichletFactor(eqx.Module):
-    """∏ (1 − y²) over the axes on whose faces functions are zero, y running from −1 to 1 along them.
+    """∏ (1 − y²) over the axes with Dirichlet faces, where y runs from −1 to 1 along each of them.
 
-    Where they are zero at one face and free at the other, along the axis and its mirror image beyond the free face.
+    If only one face is Dirichlet, y runs along the axis and its mirror image beyond the Neumann face: the factor has no
+    slope at that face.
 
     >>> DirichletFactor(Box(0, 1, dims=2, boundary=("dirichlet", "neumann")))(jnp.array([0.5, 0.0]))
     Array(1., dtype=float32)
@@ -100,16 +101,16 @@ class DirichletFactor(eqx.Module):
         """The factor at one point."""
         low, high = jnp.asarray(self.low, x.dtype), jnp.asarray(self.high, x.dtype)
         y = (2 * x - low - high) / (high - low)
-        # Finite differences need the smooth continuation just outside; far outside functions are zero.
-        falling = jnp.where(jnp.abs(y) < 1.4, 1 - y**2, 0)
-        return jnp.prod(jnp.where(jnp.asarray(self.closed), falling, 1))
+        # Finite differences need a smooth continuation just outside the box; far outside the factor is zero.
+        factors = jnp.where(jnp.abs(y) < 1.4, 1 - y**2, 0)
+        return jnp.prod(jnp.where(jnp.asarray(self.closed), factors, 1))
 
 
 class OffsetFrom(eqx.Module):
-    """From a point of a box to others: coordinates y and a distance r that obey the boundary as these coordinates do.
+    """Offset y and distance r from a point of a box to x; both obey its boundary as `BoundaryCoordinates` do.
 
-    Near the point r is the length of x − point, so that functions of it have the cusp that those would have, and y is
-    smooth. Without a box, or where functions are zero at its faces, y is x − point everywhere.
+    Near the point, y is smooth and r is the length of x − point, so that functions of r have the same cusp as functions
+    of that length. Without a box, or along axes with Dirichlet faces only, y is x − point everywhere.
 
     >>> y, r = OffsetFrom((0.5,), Box(0, 1, boundary="periodic"))(jnp.array([1.0]))
     >>> round(float(y[0]), 6), round(float(r), 6)  # the point opposite: half a turn of a circle of length one
@@ -120,28 +121,28 @@ class OffsetFrom(eqx.Module):
     box: Box | None = None
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Float[Array, ""]]:
-        """Y and r at one point x."""
+        """The offset y and the distance r at one point x."""
         if self.box is None or set(self.box.boundary) == {"dirichlet"}:
             y = x - jnp.asarray(self.point, x.dtype)
             return y, jnp.sqrt(jnp.sum(y**2))
         axes = zip(x, self.point, self.box.low, self.box.high, self.box.faces, strict=True)
-        y, squares = zip(*(_along(*axis) for axis in axes), strict=True)
+        y, squares = zip(*(_along_axis(*axis) for axis in axes), strict=True)
         return jnp.stack(y), jnp.sqrt(sum(squares))
 
 
-def _along(
+def _along_axis(
     x: Float[Array, ""], point: float, low: float, high: float, faces: tuple[Word, Word]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The coordinate and the squared distance from a point along one axis."""
+    """The offset and the squared distance from a point along one axis."""
     width, at = high - low, (point - low) / (high - low)
     if faces == ("periodic", "periodic"):
-        return _turn(x - point, width / 2), _chord(x - point, width / 2)
+        return _sine_offset(x - point, width / 2), _squared_chord(x - point, width / 2)
     if "neumann" not in faces or not 0 <= at <= 1:
         return x - point, (x - point) ** 2
     if faces == ("neumann", "neumann"):
-        # The axis and its mirror image make a circle. Near a face the point and its own image are one.
+        # The axis and its mirror image form a circle. Near a face the point and its own image merge.
         y = (math.cos(math.pi * at) - jnp.cos(jnp.pi * (x - low) / width)) * width / math.pi
-        near, mirrored = _chord(x - point, width), _chord(x - 2 * low + point, width)
+        near, mirrored = _squared_chord(x - point, width), _squared_chord(x - 2 * low + point, width)
         square = near * mirrored / (near + mirrored) if 0 < at < 1 else near
         return y / max(math.sin(math.pi * at), 0.5), square
     face = low if faces[0] == "neumann" else high
@@ -150,21 +151,21 @@ def _along(
     return y if face == low else -y, near * mirrored / (near + mirrored) if away else near
 
 
-def _turn(away: Float[Array, ""], half: float) -> Float[Array, ""]:
-    """A coordinate along a circle of length 2 half."""
+def _sine_offset(away: Float[Array, ""], half: float) -> Float[Array, ""]:
+    """A smooth periodic coordinate on a circle of circumference 2 · half; near zero it equals `away`."""
     return half / jnp.pi * jnp.sin(jnp.pi * away / half)
 
 
-def _chord(away: Float[Array, ""], half: float) -> Float[Array, ""]:
-    """The squared distance through a circle of length 2 half."""
+def _squared_chord(away: Float[Array, ""], half: float) -> Float[Array, ""]:
+    """The squared chord between points that are `away` apart along a circle of circumference 2 · half."""
     return (2 * half / jnp.pi * jnp.sin(jnp.pi * away / (2 * half))) ** 2
 
 
 def coordinates_of(domain: Domain) -> Callable[[Array], Array]:
-    """Coordinates in which functions on a domain are smooth and obey its boundary."""
+    """Coordinates of a domain: smooth functions of them are smooth on it and obey all but its Dirichlet conditions."""
     return BoundaryCoordinates(domain.box) if domain.embedding is None else domain.embedding
 
 
 def dirichlet_factor_of(domain: Domain) -> DirichletFactor | None:
-    """The factor that makes functions zero where they must be."""
+    """The factor that is zero on the Dirichlet faces of a domain; None if it has no such faces."""
     return DirichletFactor(domain.box) if any("dirichlet" in pair for pair in domain.faces) else None

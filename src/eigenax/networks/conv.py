@@ -1,4 +1,4 @@
-"""Convolutions for images."""
+"""Convolutional networks for images."""
 
 import equinox as eqx
 import jax
@@ -11,11 +11,12 @@ from eigenax.networks.convolution import conv2d, side_after
 
 
 class Conv(Network):
-    """Convolutions, one hidden layer and the outputs, with the paper's block sparsity across feature maps.
+    """Convolutions, one dense hidden layer and the outputs, with the paper's block sparsity across feature maps.
 
     Points are images (channels, height, width). The defaults are the paper's: three layers of 32 channels,
-    5×5 kernels of stride 2, and 128 units. `image_gradients` is for those who want the gradients of every image and
-    not their sum, as `SpIN` with `average="jacobian"` does: faster on a GPU then, and slower for all others.
+    5×5 kernels of stride 2, and 128 hidden units. Set `image_gradients` for a solver that needs the gradients of every
+    single image instead of their sum, as `SpIN` with `average="jacobian"` does: on a GPU that solver is then faster,
+    and every other is slower.
 
     >>> import jax
     >>> Conv((2, 64, 64), 12, key=jax.random.key(0))(jnp.zeros((2, 64, 64))).shape
@@ -66,7 +67,7 @@ class Conv(Network):
 
     @property
     def separate(self) -> bool:
-        """The first layers are shared."""
+        """No: all functions share the first layers."""
         return False
 
     def last_hidden(self, x: Float[Array, "c h w"]) -> Float[Array, " width"]:
@@ -81,7 +82,7 @@ class Conv(Network):
         return act((self.weights[0] * allowed) @ x.ravel() + self.biases[0])
 
     def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, " k"]:
-        """U at one image."""
+        """The raw values u at one image."""
         outputs, width = self.weights[1].shape
         layers = len(self.kernels) + 2
         allowed = mask(layers, layers, width, outputs, outputs, self.sparsity)

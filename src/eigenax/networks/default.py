@@ -1,4 +1,4 @@
-"""The network that `solve` takes when none is given, but for differential operators on a box."""
+"""The network that `solve` makes when none is given, except for differential operators on a box."""
 
 import jax
 import numpy as np
@@ -16,9 +16,10 @@ from eigenax.sources.base import Source
 def default_network(
     operator: Operator, source: Source, n: int, which: str, key: PRNGKeyArray, separate: bool = False
 ) -> Network:
-    """A convolution for images and otherwise a perceptron, or a separate one for each function.
+    """A convolutional network for images; otherwise a perceptron, or one for each function if `separate`.
 
-    With a constant first function where one is known, and inputs of order one.
+    Its inputs are scaled to be of order one. Where the constant is known to be the first eigenfunction, the network has
+    it as its first function.
     """
     constant = operator.fixes_constants and which == "smallest"
     if constant:
@@ -34,12 +35,14 @@ def default_network(
             f"a differential operator needs functions that vanish at the edge of the domain, and "
             f"{type(source).__name__} names no edge; draw from a Box, or give a network that vanishes where it must"
         )
-    network = _perceptron(source, learned, key, separate) if len(source.shape) == 1 else _images(source, learned, key)
+    network = (
+        _perceptron(source, learned, key, separate) if len(source.shape) == 1 else _image_network(source, learned, key)
+    )
     return WithConstant(network) if constant else network
 
 
-def _images(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
-    """A convolution of pixels that have mean zero and standard deviation one."""
+def _image_network(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
+    """A convolutional network of pixels scaled to mean zero and standard deviation one."""
     pixels = np.asarray(source.sample(jax.random.key(0), 64).x, np.float64)
     inputs = ScaledPixels(float(pixels.mean()), float(pixels.std()) or 1.0)
     channels, height, width = source.shape
@@ -47,20 +50,20 @@ def _images(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
 
 
 def _perceptron(source: Source, outputs: int, key: PRNGKeyArray, separate: bool) -> Network:
-    """Of the point, or on a surface of its place in space, in units of what the source draws."""
-    place, embedding = source.domain is not None, source.domain and source.domain.embedding
+    """A perceptron of the point, or on a surface of its embedding in space, scaled by mean and spread of samples."""
+    on_domain, embedding = source.domain is not None, source.domain and source.domain.embedding
     batch = source.sample_qmc(jax.random.key(0), 1024)
     values = np.asarray(batch.x if embedding is None else jax.vmap(embedding)(batch.x), np.float64)
-    # n modes of a place have about n^(1/d) zeros along each axis, and the network should begin as lively as that.
-    lively = max(3.0, 0.9 * outputs ** (1 / source.shape[0])) / np.sqrt(3) if place else 1.0
-    inputs = _scaled(values, np.asarray(batch.weights, np.float64), lively)
+    # n modes of a domain have about n^(1/d) zeros along each axis. Inputs this large give the initial network as many.
+    input_size = max(3.0, 0.9 * outputs ** (1 / source.shape[0])) / np.sqrt(3) if on_domain else 1.0
+    inputs = _scaled(values, np.asarray(batch.weights, np.float64), input_size)
     kind = EnsembleMLP if separate else MLP
-    network = Compose(inputs, kind(inputs.size, outputs, activation="sin" if place else "tanh", key=key))
+    network = Compose(inputs, kind(inputs.size, outputs, activation="sin" if on_domain else "tanh", key=key))
     return network if embedding is None else Compose(embedding, network)
 
 
 def _scaled(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"], size: float) -> ScaledInputs:
-    """Inputs of mean zero and the given standard deviation, whatever their units."""
+    """Inputs scaled to mean zero and to the standard deviation `size`, whatever their units."""
     mean = np.average(values, axis=0, weights=weights)
     spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
     return ScaledInputs(tuple(mean.tolist()), tuple(np.where(spread > 0, spread / size, 1.0).tolist()))

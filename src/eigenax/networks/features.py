@@ -1,4 +1,4 @@
-"""What a network sees of a point."""
+"""Features of a point, which networks take as their inputs."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ class ScaledInputs(eqx.Module):
 
     @property
     def size(self) -> int:
-        """As many features as axes."""
+        """The number of features, as many as axes."""
         return len(self.centre)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
@@ -42,7 +42,7 @@ class ScaledPixels(eqx.Module):
 
 
 class CoarsePixels(eqx.Module):
-    """Squares of `side` × `side` pixels as one, their mean; what is left of the image at its edges is not seen.
+    """The mean of every square of `side` × `side` pixels. Incomplete squares at the far edges are left out.
 
     >>> CoarsePixels(2)(jnp.arange(15.0).reshape(1, 3, 5))
     Array([[[3., 5.]]], dtype=float32)
@@ -58,10 +58,10 @@ class CoarsePixels(eqx.Module):
 
 
 class Whitened(eqx.Module):
-    """(coordinates(x) − mean) @ matrix: coordinates in which states are of size one in every direction.
+    """(coordinates(x) − mean) @ matrix: coordinates in which states have unit size in every direction.
 
-    Both are tuples of numbers where the parts of a network that are arrays are trained. As arrays, other ones need no
-    other program.
+    Mean and matrix are tuples of numbers in a network that is trained, since training changes all arrays of a network.
+    As arrays they may change without another compilation.
 
     >>> Whitened(jnp.sin, (0.0,), ((2.0,),))(jnp.zeros(1))
     Array([0.], dtype=float32)
@@ -83,9 +83,10 @@ class Whitened(eqx.Module):
 
 
 class ExponentialFactor(eqx.Module):
-    """exp(1 − √(1 + Σ_i rates_i z_i²)) with z = inputs(x): a factor for functions that are large in one place.
+    """exp(1 − √(1 + Σ_i rates_i z_i²)) with z = inputs(x): an envelope for functions that are large in one place.
 
-    Like a Gaussian near it and an exponential further away, where a network can make up for what higher states have.
+    Near that place it resembles a Gaussian. Further away it only decays exponentially, so a network can make up for
+    the larger extent of higher states.
 
     >>> ExponentialFactor(jnp.sin, (1.0,))(jnp.zeros(1))
     Array(1., dtype=float32)
@@ -127,7 +128,7 @@ class CuspInputs(eqx.Module):
 
 
 class Projection(eqx.Module):
-    """(x − mean) · matrix, summed over all axes of a point."""
+    """(x − mean) · matrix, contracted over all axes of a point."""
 
     mean: Float[np.ndarray, "*point"]
     matrix: Float[np.ndarray, "*point n"]
@@ -138,7 +139,7 @@ class Projection(eqx.Module):
         return jnp.tensordot(x - mean, matrix, mean.ndim, precision=HIGHEST)
 
     def of(self, shape: tuple[int, ...]) -> "Projection":
-        """The same of points of a shape, instead of rows of as many numbers."""
+        """The same projection for points of this shape instead of flat rows."""
         return Projection(self.mean.reshape(shape), self.matrix.reshape(*shape, -1))
 
 
@@ -150,6 +151,6 @@ class Products(eqx.Module):
     """
 
     def __call__(self, x: Float[Array, " m"]) -> Float[Array, " q"]:
-        """Of one row."""
+        """The features of one row."""
         first, second = np.triu_indices(len(x))
         return jnp.concatenate([x, x[first] * x[second]])

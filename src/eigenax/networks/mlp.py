@@ -1,4 +1,4 @@
-"""Fully connected networks, shared between the functions or one for each."""
+"""Fully connected networks: one that all functions share, or one for each function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ class MLP(Network):
 
     @property
     def separate(self) -> bool:
-        """The first layers are shared."""
+        """No: all functions share the first layers."""
         return False
 
     def last_hidden(self, x: Float[Array, " d"]) -> Float[Array, " width"]:
@@ -58,7 +58,7 @@ class MLP(Network):
         return x
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
-        """U at one point."""
+        """The raw values u at one point."""
         return (self.weights[-1] * self._masks()[-1]) @ self.last_hidden(x) + self.biases[-1]
 
     def hidden(self) -> HiddenLayer:
@@ -70,7 +70,7 @@ class MLP(Network):
 
 
 class EnsembleMLP(Network):
-    """A small network of its own for each function.
+    """A small network for each function, independent of the others.
 
     >>> import jax
     >>> EnsembleMLP(2, 9, width=24, depth=2, key=jax.random.key(0))(jnp.zeros(2)).shape
@@ -89,27 +89,27 @@ class EnsembleMLP(Network):
         activation: Activation = "tanh",
         key: PRNGKeyArray,
     ):
-        def one(key: PRNGKeyArray) -> MLP:
+        def network(key: PRNGKeyArray) -> MLP:
             return MLP(inputs, 1, width=width, depth=depth, activation=activation, sparsity="none", key=key)
 
-        self.networks = eqx.filter_vmap(one)(jax.random.split(key, outputs))
+        self.networks = eqx.filter_vmap(network)(jax.random.split(key, outputs))
 
     @property
     def separate(self) -> bool:
-        """Nothing is shared."""
+        """Yes: each function has a network of its own."""
         return True
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
-        """U at one point."""
-        return self._each(lambda network: network(x)[0])
+        """The raw values u at one point."""
+        return self._over_networks(lambda network: network(x)[0])
 
     def last_hidden(self, x: Float[Array, " d"]) -> Float[Array, " width"]:
         """The values of the last hidden layers of all networks at one point."""
-        return self._each(lambda network: network.last_hidden(x)).reshape(-1)
+        return self._over_networks(lambda network: network.last_hidden(x)).reshape(-1)
 
     def hidden(self) -> HiddenLayer:
         """The last hidden layers of all networks as functions of their own."""
         return HiddenLayer(self)
 
-    def _each(self, of: Callable[[MLP], Array]) -> Float[Array, "k ..."]:
-        return eqx.filter_vmap(of, in_axes=eqx.if_array(0))(self.networks)
+    def _over_networks(self, function: Callable[[MLP], Array]) -> Float[Array, "k ..."]:
+        return eqx.filter_vmap(function, in_axes=eqx.if_array(0))(self.networks)

@@ -1,4 +1,4 @@
-"""Functions that are known at nodes one by one, and between them as combinations of other functions."""
+"""Functions that are tabulated at nodes, and elsewhere are linear combinations of other functions."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from jaxtyping import Array, Float, UInt
 from eigenax.core.row_keys import words_at, words_of
 from eigenax.networks.base import Network
 
-ALIKE = 8
-"""Nodes that may have the same first word; of 10⁶ nodes with words drawn at random, three have."""
+MAX_COLLISIONS = 8
+"""How many nodes may have the same first word; among 10⁶ nodes with random words, up to three have."""
 
 
 class NodalValues(Network):
-    """n functions of a row of features: a table of their values at nodes, looked up by two words made of the row.
+    """n functions of a row of features: a table of their values at nodes, which a hash of the row (two words) looks up.
 
-    A row that is no node has the value of `between(x) @ coefficients`, or is not known, NaN, where nothing is between.
+    At a row that is not a node, the functions are `between(x) @ coefficients`, or NaN (unknown) if `between` is None.
 
     >>> table = NodalValues.of(np.array([[0.0], [4.0]]), np.array([[1.0], [-1.0]]))
     >>> jax.vmap(table)(jnp.array([[4.0], [0.0], [2.0]])).ravel()
@@ -26,10 +26,10 @@ class NodalValues(Network):
     """
 
     words: UInt[np.ndarray, "nodes 2"]
-    """Of each node, in ascending order."""
+    """The two hash words of each node, in ascending order."""
     values: Float[np.ndarray, "nodes n"]
     exact: bool = eqx.field(static=True)
-    """Whether nodes differ by less than float32 can tell, so that a row is compared in float64."""
+    """Whether some nodes agree in float32, so that rows are compared in float64."""
     between: Any = None
     coefficients: Float[np.ndarray, "m n"] | None = None
 
@@ -41,7 +41,7 @@ class NodalValues(Network):
         between: Any = None,
         coefficients: Float[np.ndarray, "m n"] | None = None,
     ) -> "NodalValues":
-        """Values at rows that all differ."""
+        """The table of `values` at `rows`, which must all be different."""
         words = words_of(rows, exact=False)
         exact = len(np.unique(words, axis=0)) < len(rows)
         words = words_of(rows, exact) if exact else words
@@ -50,15 +50,15 @@ class NodalValues(Network):
 
     @property
     def separate(self) -> bool:
-        """Nothing is shared, since nothing is trained."""
+        """Yes: nothing is trained, so nothing is shared."""
         return True
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
         """All functions at one row."""
-        words, here = jnp.asarray(self.words), words_at(x, self.exact)
-        first = jnp.searchsorted(words[:, 0], here[0])
-        places = jnp.minimum(first + jnp.arange(ALIKE), len(words) - 1)
-        found = (words[places] == here).all(1)
+        words, wanted = jnp.asarray(self.words), words_at(x, self.exact)
+        first = jnp.searchsorted(words[:, 0], wanted[0])
+        places = jnp.minimum(first + jnp.arange(MAX_COLLISIONS), len(words) - 1)
+        found = (words[places] == wanted).all(1)
         value = jnp.asarray(self.values, x.dtype)[places[jnp.argmax(found)]]
         if self.between is None:
             return jnp.where(found.any(), value, jnp.nan)

@@ -1,4 +1,4 @@
-"""Random waves under random envelopes: a hidden layer that is good before it has learned anything."""
+"""Random waves under random envelopes: a hidden layer that is a good basis without any training."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,14 @@ from eigenax.domains.box import Box
 from eigenax.networks.base import Network
 from eigenax.networks.boundary import OffsetFrom
 
-CUSP_SCALES = 3.0
-"""Each scale of the inputs around a singularity is so many times the one before."""
+CUSP_SCALE_RATIO = 3.0
+"""The ratio of successive length scales of the inputs around a singularity."""
 
 
 class Cusps(eqx.Module):
     """Inputs with a kink at given points, so that smooth functions of them can have a cusp there.
 
-    With y and r the `OffsetFrom` of a point, for each point and scale s: y/√(s² + r²) and (r − s)/(r + s).
+    For each point, with offset y and distance r from `OffsetFrom`, and each scale s: y/√(s² + r²) and (r − s)/(r + s).
 
     >>> Cusps(((0.0, 0.0),), (1.0, 3.0))(jnp.array([3.0, 4.0])).shape
     (6,)
@@ -44,7 +44,7 @@ class Cusps(eqx.Module):
 
 
 class GaussianEnvelopes(eqx.Module):
-    """exp(−½ Σ_i rates_i (z_i − centre_i)²), with rates and a centre for each of f functions, z = inputs(x)."""
+    """exp(−½ Σ_i rates_i (z_i − centre_i)²) with z = inputs(x); each of f functions has its own rates and centre."""
 
     inputs: Callable[[Array], Array]
     centres: Float[np.ndarray, "f z"]
@@ -53,7 +53,7 @@ class GaussianEnvelopes(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """All envelopes at one point."""
         z = self.inputs(x)
-        # Multiplied out: products of matrices instead of f × z numbers at every point.
+        # The square is multiplied out: matrix products need less memory than f × z numbers at every point.
         squares = jnp.asarray(self.rates, x.dtype) @ z**2
         mixed = jnp.asarray(self.rates * self.centres, x.dtype) @ z
         constants = jnp.asarray((self.rates * self.centres**2).sum(1), x.dtype)
@@ -61,7 +61,10 @@ class GaussianEnvelopes(eqx.Module):
 
 
 class ExponentialEnvelopes(eqx.Module):
-    """exp(−rate r), with a rate for each of f functions, and r the `OffsetFrom` from one of several points."""
+    """exp(−rate · r) for f functions, each with its own rate, with r the `OffsetFrom` distance from one of the points.
+
+    `nearest` holds the index of that point for each function.
+    """
 
     points: tuple[tuple[float, ...], ...] = eqx.field(static=True)
     nearest: Int[np.ndarray, " f"]
@@ -77,7 +80,7 @@ class ExponentialEnvelopes(eqx.Module):
 class Waves(Network):
     """factor(x) · envelope_j(x) · sin(frequency_j · inputs(x) + phase_j): f functions with nothing to train.
 
-    Their best combinations are what a Rayleigh–Ritz step finds.
+    A Rayleigh–Ritz step finds the best linear combinations of them.
     """
 
     inputs: Callable[[Array], Array]
@@ -88,7 +91,7 @@ class Waves(Network):
 
     @property
     def separate(self) -> bool:
-        """Nothing is shared, since nothing is trained."""
+        """Yes: nothing is trained, so nothing is shared."""
         return True
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
@@ -108,9 +111,9 @@ def random_frequencies(
     most: float,
     favoured: float | Float[np.ndarray, "f z"] = 1.0,
 ) -> tuple[Float[np.ndarray, "f z"], Float[np.ndarray, " f"]]:
-    """Frequencies whose lengths are spread evenly over all scales, and uniform phases.
+    """Frequency vectors with log-uniform lengths from `least` to `most`, and uniform phases.
 
-    Their directions are uniform, or turned towards what each of them favours.
+    The directions are isotropic, or favour the axes on which `favoured` is large.
     """
     directions = favoured * rng.normal(size=(size, dims))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -119,10 +122,10 @@ def random_frequencies(
 
 
 def cusp_scales(inner: float, outer: float) -> tuple[float, ...]:
-    """A ladder of lengths from one to the other.
+    """A geometric series of length scales from `inner` to `outer` or beyond.
 
     >>> cusp_scales(1.0, 20.0)
     (1.0, 3.0, 9.0, 27.0)
     """
-    count = max(2, 1 + int(np.ceil(np.log(outer / inner) / np.log(CUSP_SCALES))))
-    return tuple((inner * CUSP_SCALES ** np.arange(count)).tolist())
+    count = max(2, 1 + int(np.ceil(np.log(outer / inner) / np.log(CUSP_SCALE_RATIO))))
+    return tuple((inner * CUSP_SCALE_RATIO ** np.arange(count)).tolist())

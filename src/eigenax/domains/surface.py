@@ -30,7 +30,7 @@ CHUNK = 2**14
 class Surface(Domain):
     """The manifold that `embedding` maps the parameters in `box` to.
 
-    It must be covered once, except where edges of the box meet. Parameters are drawn uniformly from the box, with
+    Each point must be covered once, except by edges of the box. Parameters are drawn uniformly from the box, with
     weights ∝ √det g of mean one: eigenfunctions found on a surface are orthonormal under the uniform probability on
     it. Divide them by √area for ∫ v² dA = 1.
 

@@ -1,4 +1,4 @@
-"""Puts the parts together: operator, source, network and solver in, modes out."""
+"""`solve` puts the parts together: operator, source, network and solver in, modes out."""
 
 import dataclasses
 import warnings
@@ -34,16 +34,19 @@ def solve(
     checkpoint_dir: str | PathLike[str] | None = None,
     progress: bool = True,
 ) -> Modes:
-    """The first n eigenfunctions of an operator, from the points of a source, or of a domain or density.
+    """Find the first n eigenfunctions of an operator, on the points of a source, a domain or a density.
 
-    The solver is chosen for the problem unless given, see `AutoSolver`; `modes.solver` says which it was. It ends as
-    soon as its own estimate of the error of all n eigenvalues is at most `tol` times their size, or their range if that
-    is larger; without a `tol` when there is nothing more to be gained; and after `max_steps` at the latest, which are
-    bases to try or updates of a network: `modes.stop_reason` says why, and a warning tells of a `tol` that was not
-    reached. What its source holds out, if it does (`TimeSeries(…, held_out=0.1)`), judges a network: training ends when
-    it gets no better there, and the best one is kept; eigenvalues are those there, beside `modes.training_eigenvalues`.
-    With a `checkpoint_dir`, metrics and checkpoints are written there, and the same call goes on from them after a
-    crash or Ctrl-C, to the same bits. Callbacks see a `Snapshot` after every step.
+    `AutoSolver` chooses a solver unless one is given; `modes.solver` names it. The run ends as soon as the estimated
+    errors of all n eigenvalues are at most `tol` times their size, or their range if that is larger. Without a `tol`,
+    it ends when there is nothing more to be gained. It ends at the latest after `max_steps`: bases that were tried, or
+    updates of a network. `modes.stop_reason` says why it ended, and a warning is given if `tol` was not reached.
+
+    If the source holds data out (`TimeSeries(…, held_out=0.1)`), these are for early stopping: training ends when the
+    network no longer improves on them, and the best network is kept. Eigenvalues are then those of the held-out data;
+    `modes.training_eigenvalues` are those of the rest.
+
+    With a `checkpoint_dir`, metrics and checkpoints are written there. After a crash or Ctrl-C, the same call resumes
+    from them, and its result is the same to the last bit. Callbacks are called with a `Snapshot` after every step.
 
     >>> import eigenax as ex, jax.numpy as jnp
     >>> well = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -65,7 +68,7 @@ def solve(
         if "verifier errors" not in str(error):
             raise
         raise ValueError(
-            "a part of yours refers to a NumPy array, which JAX cannot take in float32 and in float64 both: make it "
+            "a part of yours refers to a NumPy array, which JAX cannot use in both float32 and float64: make it "
             "inside the function, jnp.asarray([…]), or keep it as numbers, array.tolist()"
         ) from error
     modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
@@ -78,7 +81,7 @@ def solve(
 
 
 def prepared(problem: Problem, solver: SolverChoice) -> tuple[Solver, Problem]:
-    """The solver for a problem, and the problem as that solver takes it; refused if it cannot."""
+    """The solver chosen for a problem, and the problem as that solver prepares it; an error if it cannot solve it."""
     chosen = solver.resolved(problem)
     reason = chosen.why_not(problem)
     if reason is not None:
@@ -87,6 +90,7 @@ def prepared(problem: Problem, solver: SolverChoice) -> tuple[Solver, Problem]:
 
 
 def _check_run(solver: Any, callbacks: Any, checkpoint_dir: Any) -> None:
+    """Refuse arguments of the wrong type, by name."""
     if not isinstance(solver, SolverChoice | None):
         hint = ": call it" if isinstance(solver, type) else ""
         raise TypeError(f"solver must be an eigenax solver such as SpIN(optax.adam(1e-3)); got {solver!r}{hint}")

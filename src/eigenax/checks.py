@@ -1,4 +1,4 @@
-"""What a user hands over, looked at before anything is done with it: one sentence for whatever is wrong."""
+"""Checks of what a user hands over, before anything is done with it: one sentence for each thing that is wrong."""
 
 import contextlib
 import numbers
@@ -12,43 +12,45 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, ArrayLike, Float
 
-LEVELS, PIECE = 1000, 2**22
-"""Values of a column that float32 must tell apart, and numbers that are looked at together."""
+LEVELS = 1000
+"""A warning is given if float32 resolves less than this fraction, 1 / LEVELS, of the range of a column."""
+PIECE = 2**22
+"""Numbers that are compared at once with their rounded values."""
 
 
 def positive_int(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least one, or an error."""
+    """The value as an int, refused unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
     return int(value)
 
 
 def positive_int_or_none(name: str, value: Any, least: int = 1) -> int | None:
-    """The same, or nothing where nothing was asked for."""
+    """The same, but None stays None."""
     return None if value is None else positive_int(name, value, least)
 
 
 def check_not_constant_alone(n: int) -> None:
-    """Refuse to look for nothing but the constant, where an operator has it as its first function."""
+    """Refuse n = 1 for an operator whose first eigenfunction is known to be the constant."""
     if n == 1:
         raise ValueError("n = 1 asks for the constant function alone, which this operator always has; ask for more")
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of the words allowed."""
+    """Refuse a value that is not one of the allowed words."""
     if value not in allowed:
         raise ValueError(f"{name} must be {' or '.join(repr(a) for a in allowed)}; got {value!r}")
 
 
 def as_seed(seed: Any) -> int:
-    """A seed, or an error."""
+    """The seed as an int, refused unless it is a whole number from 0 to 2³² − 1."""
     if not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < 2**32:
         raise ValueError(f"seed must be a whole number of at least 0 and below 2**32; got {seed!r}")
     return int(seed)
 
 
 def check_dense(name: str, value: Any) -> None:
-    """Refuse a sparse matrix of features."""
+    """Refuse a sparse matrix."""
     if scipy.sparse.issparse(value):
         raise ValueError(
             f"{name} must be dense; got a sparse matrix of shape {value.shape}: give .toarray(), or, if that is too "
@@ -57,7 +59,7 @@ def check_dense(name: str, value: Any) -> None:
 
 
 def as_array(name: str, value: Any) -> np.ndarray:
-    """A user's data as an array, of whatever they are."""
+    """A user's data as a NumPy array of whatever type they have."""
     check_dense(name, value)
     try:
         return np.asarray(value)
@@ -66,7 +68,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
 
 
 def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
-    """A user's data as an array of finite real numbers."""
+    """A user's data as a JAX array of finite real numbers, in float32 unless JAX is set to float64."""
     check_dense(name, value)
     value = value if hasattr(value, "dtype") else as_array(name, value)
     if np.iscomplexobj(value):
@@ -77,14 +79,16 @@ def as_real(name: str, value: ArrayLike) -> Float[Array, "..."]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers; got {np.asarray(value).dtype}") from error
     if not bool(jnp.isfinite(data).all()):
-        raise ValueError(f"{name} contains NaN or infinity (also of what float32 can hold); drop or fill those rows")
+        raise ValueError(
+            f"{name} contains NaN or infinity, or numbers beyond what float32 can hold; drop or fill those rows"
+        )
     if data.dtype == jnp.float32:
         tell_of_rounding(name, np.asarray(value))
     return data
 
 
 def tell_of_rounding(name: str, rows: np.ndarray) -> None:
-    """Warn of a column of which float32 tells less than 1 / `LEVELS`, as of times in seconds or of tiny numbers."""
+    """Warn of a column whose range / `LEVELS` float32 does not resolve, such as of Unix times or of tiny numbers."""
     if rows.dtype.itemsize < 4 or rows.dtype == np.float32 or rows.ndim < 2 or not rows.size:
         return
     step = max(1, PIECE // rows[0].size) if rows[0].size else len(rows)
@@ -105,14 +109,14 @@ def tell_of_rounding(name: str, rows: np.ndarray) -> None:
 
 
 def _rounding_of(piece: np.ndarray) -> np.ndarray:
-    """How far float32 is from each column; devices take what is below its normal range for zero."""
+    """The largest rounding error of float32 in each column; devices flush numbers below its normal range to zero."""
     rounded = piece.astype(np.float32)
     rounded[np.abs(rounded) < np.finfo(np.float32).tiny] = 0
     return np.abs(piece - rounded.astype(np.float64)).max(0)
 
 
 def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tuple[float, ...]:
-    """One number per axis, from a number and `dims` or from a sequence."""
+    """One number for each axis, from one number for all of `dims` axes or from a sequence."""
     vector = np.asarray(value, float)
     if vector.ndim > 1:
         raise ValueError(f"{name} must be a number or one number per axis; got shape {vector.shape}")
@@ -124,7 +128,7 @@ def as_vector(value: float | Sequence[float], dims: int | None, name: str) -> tu
 
 
 def traced(must: str, function: Callable, *arguments: Any) -> Any:
-    """Shape and dtype of what a user's function returns, or what it must do and why it does not, where it fails."""
+    """The shape and dtype of what a user's function returns; if it fails, an error says what it must do, and why."""
     try:
         return jax.eval_shape(function, *arguments)
     except Exception as error:
@@ -134,10 +138,10 @@ def traced(must: str, function: Callable, *arguments: Any) -> Any:
 
 
 def _hint(function: Callable, error: Exception, *arguments: Any) -> str:
-    """What to do about a function that cannot be traced."""
+    """Advice on a function that JAX cannot trace."""
     if isinstance(error, jax.errors.JAXTypeError):
         return "Use jax.numpy instead of numpy or math, and jnp.where instead of if"
-    size = 7 + max(map(jnp.size, arguments), default=0)  # another number than that of coordinates
+    size = 7 + max(map(jnp.size, arguments), default=0)  # a batch size that is not the number of coordinates
     with contextlib.suppress(Exception):
         if jax.eval_shape(function, *(jnp.stack([x] * size) for x in arguments)).shape[0] == size:
             return "It takes a batch of points: write it for one, with x[0] for x[:, 0], and sums without axis=1"
@@ -145,12 +149,12 @@ def _hint(function: Callable, error: Exception, *arguments: Any) -> str:
 
 
 def check_reads(subject: str, what_is_there: str, function: Callable, *arguments: Float[Array, "..."]) -> None:
-    """Refuse a user's function that reads beyond its arguments; JAX itself would quietly take the last entry."""
+    """Refuse a user's function that reads beyond the end of its arguments: JAX would silently take the last entry."""
     try:
         function(*(np.asarray(argument) for argument in arguments))
     except IndexError as error:
         raise ValueError(f"{subject} reads what {what_is_there} not: {error}") from error
-    except Exception:  # written for JAX arrays alone, which is fine
+    except Exception:  # it takes JAX arrays only, which is fine
         return
 
 
@@ -166,7 +170,7 @@ def check_returns_number(name: str, function: Callable, *points: Float[Array, ".
 
 
 def _not_a_number(returned: Any) -> tuple[str, str]:
-    """What was returned in place of a real number, if it was, and what to do about it."""
+    """What was returned in place of one real number, and what to do about it; two empty strings if all is well."""
     shape = getattr(returned, "shape", None)
     if shape is None:
         return type(returned).__name__, "Return what it computes, as one number"

@@ -1,4 +1,4 @@
-"""What goes wrong in a run, in words for the person who started it."""
+"""The errors of a run, worded for the person who started it."""
 
 from typing import TYPE_CHECKING
 
@@ -7,19 +7,19 @@ if TYPE_CHECKING:
 
 
 class RunError(RuntimeError):
-    """A run that cannot begin, go on or be read; the message says why and what to do."""
+    """A run cannot start, continue or be read; the message says why and what to do."""
 
 
 class InputError(RunError):
-    """What a user gave a run to work on cannot be used."""
+    """The data or settings that a user gave a run cannot be used."""
 
 
 class SingularMomentsError(RunError):
-    """Σ of the learned functions has no Cholesky factor: some are combinations of others, or not finite."""
+    """Σ of the learned functions has no Cholesky factor: some depend linearly on others, or are not finite."""
 
 
 class StoppedError(RunError):
-    """Training that ended early, with the last good snapshot kept."""
+    """Training ended early; `snapshot` is the last good one."""
 
     def __init__(self, message: str, snapshot: "Snapshot"):
         super().__init__(message)
@@ -27,8 +27,8 @@ class StoppedError(RunError):
 
 
 class DivergedError(StoppedError):
-    """NaN or a covariance without Cholesky factor during training."""
+    """Training diverged: NaN appeared, or the covariance has no Cholesky factor."""
 
 
 class InterruptedRun(StoppedError):
-    """Ctrl-C."""
+    """The run was interrupted with Ctrl-C."""

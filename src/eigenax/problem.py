@@ -1,17 +1,16 @@
-"""What is asked: an operator, points, and how many eigenfunctions at which end of the spectrum."""
+"""The problem: an operator, a source of points, and how many eigenfunctions at which end of the spectrum."""
 
 import dataclasses
 import numbers
-import warnings
-from collections.abc import Callable
 from typing import Any, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array
 
+from eigenax.boundary_check import warn_of_violations
 from eigenax.checks import as_array, as_seed, check_choice, check_dense, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
@@ -26,20 +25,20 @@ from eigenax.sources.uniform import as_sampler
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """All that is asked of a solver. Fields that are None are for the solver to fill in, with `dataclasses.replace`."""
+    """All that is asked of a solver, which fills in fields that are None with `dataclasses.replace`."""
 
     operator: Operator
     sampler: Sampler
     n: int
     which: Which = "smallest"
     network: Any = None
-    """That represents the functions."""
+    """The network that represents the functions."""
     tol: float | None = None
-    """The accuracy asked of eigenvalues; see `driver.stopping`."""
+    """The relative accuracy asked of eigenvalues; see `driver.stopping`."""
     max_steps: int | None = None
     seed: int = 0
     progress: bool = False
-    """Whether to show what takes long."""
+    """Whether to show progress bars."""
 
     @classmethod
     def checked(
@@ -55,7 +54,7 @@ class Problem:
         seed: Any = 0,
         progress: bool = False,
     ) -> "Problem":
-        """A problem whose parts fit together, or one sentence on what does not."""
+        """Make a problem whose parts fit together; an error says in one sentence what does not fit."""
         _check_operator(operator)
         sampler = _sampler_for(operator, source)
         _check_sampler(operator, sampler, network)
@@ -69,46 +68,46 @@ class Problem:
 
     @property
     def source(self) -> Source:
-        """Where results are measured."""
+        """The source that results are measured on."""
         return self.sampler.source
 
     @property
     def domain(self) -> Domain | None:
-        """Where functions live, if points can be drawn there at will."""
+        """The domain, if points can be drawn on it at will; None for data."""
         return self.source.domain
 
     @property
     def sign(self) -> float:
-        """−1 where the largest eigenvalues are asked for."""
+        """+1 if the smallest eigenvalues are asked for, −1 if the largest are."""
         return 1.0 if self.which == "smallest" else -1.0
 
     @property
     def descending(self) -> Operator:
-        """The operator, or minus it, so that the eigenvalues asked for are the smallest."""
+        """The operator times `sign`: the eigenvalues asked for are the smallest ones of this operator."""
         return self.sign * self.operator
 
     def look(self, n: int | None = None) -> None:
-        """Look at what operator and source do on a few points, and whether n functions can differ there."""
-        drawn = _drawn(self.source)
+        """Check operator and source on a few points, and that n functions can be told apart there."""
+        drawn = _checked_batch(self.source)
         _check_distinct(drawn, self.n if n is None else n)
         self.operator.check(drawn)
-        check_applies(self.operator, _of_any_point, drawn)
+        check_applies(self.operator, _probe_functions, drawn)
 
     def fingerprint(self) -> list[float]:
-        """A few numbers that another operator or network would change: ⟨u, K u⟩ of some functions.
+        """A few numbers that tell this operator and network from others: ⟨u, K u⟩ of some functions u.
 
-        Not the mean of K u, which is nothing but rounding where K has constants as eigenfunctions. Points that can be
-        drawn at will are enough to see what changes in a hundredth of the domain.
+        The mean of K u would not do: it is mere rounding error if constants are eigenfunctions of K. Where points can
+        be drawn at will, enough are drawn to notice a change in a hundredth of the domain.
         """
-        functions = eqx.Partial(_of_any_point) if self.network is None else self.network
+        functions = eqx.Partial(_probe_functions) if self.network is None else self.network
         points = 1024 if self.source.is_endless else 8
         with full_precision():
             found = np.asarray(_quotients(self.operator, self.source, functions, points))
         return [*np.real(found).astype(float).tolist(), *np.imag(found).astype(float).tolist()]
 
 
-def _of_any_point(x: Array) -> Array:
-    """Functions of any point, to tell one problem from another by."""
+def _probe_functions(x: Array) -> Array:
+    """Two functions of a point of any shape, by whose ⟨u, K u⟩ problems are told apart."""
     return jnp.stack([jnp.sin(jnp.sum(x)), jnp.cos(jnp.sum(x * jnp.arange(1, x.size + 1).reshape(x.shape)))])
 
 
@@ -127,7 +126,7 @@ def _check_operator(operator: Any) -> None:
 
 
 def _sampler_for(operator: Operator, source: Any) -> Any:
-    """What draws points; an array is a series where the operator looks at time, and rows where it is a kernel."""
+    """The sampler. An array is a time series for operators in time, and rows of points for integral operators."""
     check_dense("source", source)
     if operator.in_time and isinstance(source, np.ndarray | jax.Array | list | tuple):
         return TimeSeries(source)
@@ -137,7 +136,7 @@ def _sampler_for(operator: Operator, source: Any) -> Any:
 
 
 def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
-    """Refuse what is none, or does not fit the operator."""
+    """Refuse what is not a sampler, or does not fit the operator."""
     if not isinstance(sampler, Sampler):
         raise TypeError(
             "source must be an eigenax domain or source such as Box(-5, 5, dims=2), or an array for Kernel and "
@@ -155,8 +154,8 @@ def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
     if edge is not None:
         raise ValueError(
             f"the {type(source.domain).__name__} has an edge at {edge}, where functions of points in space obey no "
-            "boundary condition, and the operator is not symmetric: eigenvalues would mean nothing. Take a closed one, "
-            "such as sphere(), or a Box, whose boundary is obeyed"
+            "boundary condition. The operator is not symmetric on them, and its eigenvalues would mean nothing. Take a "
+            "closed surface, such as sphere(), or a Box, whose boundary conditions are obeyed"
         )
     if sampler.local_only and not operator.local:
         raise ValueError(
@@ -166,18 +165,18 @@ def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
 
 
 def _check_bounded(operator: Operator, which: str) -> None:
-    """Refuse to look for the smallest eigenvalue of what has none."""
+    """Refuse to look for eigenvalues at an end of the spectrum where it is unbounded."""
     if operator.unbounded == (-1 if which == "smallest" else 1):
         other = "largest" if which == "smallest" else "smallest"
         raise ValueError(
-            f"the operator has no {which} eigenvalue, they go on without end: ask for which={other!r}, "
+            f"the operator has no {which} eigenvalue, its spectrum is unbounded there: ask for which={other!r}, "
             "or change its sign (a kinetic energy is -Laplacian())"
         )
 
 
-def _drawn(source: Source) -> Batch:
-    """A few points, refused if the source returns something else."""
-    drawn = _sample(source)
+def _checked_batch(source: Source) -> Batch:
+    """A small batch, refused if it is not of the class that the source declares."""
+    drawn = _small_batch(source)
     if not isinstance(drawn, source.draws):
         raise TypeError(
             f"{type(source).__name__}.sample must return {source.draws.__name__}(x, …); it returned "
@@ -187,36 +186,24 @@ def _drawn(source: Source) -> Batch:
 
 
 @eqx.filter_jit
-def _sample(source: Source) -> Any:
-    """Compiled: a GPU would compile every small step of it by itself otherwise."""
+def _small_batch(source: Source) -> Any:
+    """A batch of 256 draws, compiled as a whole: a GPU would otherwise compile each small operation by itself."""
     return source.sample(jax.random.key(0), 256)
 
 
 def _check_distinct(drawn: Batch, n: int) -> None:
-    """Refuse a source with fewer different points than functions that should differ on them."""
+    """Refuse a source with fewer distinct points than functions that should differ on them."""
     points = np.asarray(drawn.x)
-    distinct = len({point.tobytes() for point in points})  # np.unique would sort images for ten seconds
+    distinct = len({point.tobytes() for point in points})  # np.unique would take ten seconds to sort images
     if distinct < min(n, len(points)):
         raise ValueError(f"n = {n} functions cannot be told apart on {distinct} different points; more are needed")
 
 
-OBEYING = {
-    "dirichlet": ("does not vanish", "Multiply(DirichletFactor(box), network)"),
-    "neumann": (
-        "has a slope",
-        "Compose(BoundaryCoordinates(box), network), a network of BoundaryCoordinates(box).size inputs",
-    ),
-    "periodic": (
-        "is not periodic",
-        "Compose(BoundaryCoordinates(box), network), a network of BoundaryCoordinates(box).size inputs",
-    ),
-}
-"""What a network does wrong at each kind of face, and how to mend it."""
-
-
 def check_network(problem: Problem) -> None:
-    """Refuse a network that does not take a point to n values, or has nothing to train; warn of one that does not obey
-    the boundary of a box, without which the operator is not symmetric."""
+    """Refuse a network that does not map a point to n values, or has nothing to train.
+
+    Warn of a network that violates the boundary conditions that make the operator symmetric.
+    """
     network, shape = problem.network, problem.source.shape
     try:
         returned = jax.eval_shape(network, jax.ShapeDtypeStruct(shape, jnp.zeros(()).dtype)).shape
@@ -230,47 +217,4 @@ def check_network(problem: Problem) -> None:
             f"network must return n = {problem.n} values for a point of shape {shape}; it returns {returned}"
         )
     if problem.operator.wants_boundary and problem.domain is not None:
-        _check_faces(problem.domain, problem.source, network)
-
-
-def _check_faces(domain: Domain, source: Source, network: Any) -> None:
-    inside, looks, box = source.sample(jax.random.key(0), 64).x, _values_and_slopes(network), domain.box
-    for axis, pair in enumerate(domain.faces):
-        for kind in dict.fromkeys(pair):
-            at = {"lower": box.low[axis], "upper": box.high[axis]}
-            at = {name: face for (name, face), does in zip(at.items(), pair, strict=True) if does == kind}
-            if not _disobeys(looks, inside, axis, kind, list(at.values())):
-                continue
-            (what, instead), where = OBEYING[kind], "faces" if len(at) == 2 else f"{next(iter(at))} face"
-            warnings.warn(
-                f"the network {what} at the {where} of axis {axis} of the box, whose boundary is {kind!r}, and the "
-                f"operator is symmetric only for functions that obey it; eigenvalues may mean nothing. Take {instead}",
-                RuntimeWarning,
-                stacklevel=6,
-            )
-
-
-Look = Callable[[Array, int], Array]
-
-
-def _values_and_slopes(network: Any) -> tuple[Look, Look]:
-    """Functions of points and an axis, compiled once for all axes."""
-
-    def slope(x: Array, axis: Int[Array, ""]) -> Array:
-        return jax.jvp(network, (x,), (jnp.zeros_like(x).at[axis].set(1.0),))[1]
-
-    values, slopes = (jax.jit(jax.vmap(look, (0, None))) for look in (lambda x, axis: network(x), slope))
-    return values, slopes
-
-
-def _disobeys(looks: tuple[Look, Look], inside: Array, axis: int, kind: str, faces: list[float]) -> bool:
-    """Whether values, or slopes, are others than they may be on some of the faces of an axis."""
-    values_at, slopes_at = looks
-    for at in {"dirichlet": [values_at], "neumann": [slopes_at], "periodic": [values_at, slopes_at]}[kind]:
-        on_faces, values = [at(inside.at[:, axis].set(face), axis) for face in faces], at(inside, axis)
-        wrong = [on_faces[0] - on_faces[1]] if kind == "periodic" else on_faces
-        usual = [values, *on_faces] if kind == "periodic" else [values]
-        largest, expected = (jnp.abs(jnp.concatenate(parts)).max(0) for parts in (wrong, usual))
-        if bool((largest > 1e-2 * expected).any()):
-            return True
-    return False
+        warn_of_violations(problem.domain, problem.source, network)

@@ -1,4 +1,4 @@
-"""A bar for a person while something is looked through, in a terminal or a notebook."""
+"""Progress bars in a terminal or a notebook."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -10,23 +10,25 @@ from rich.progress import Progress
 Item = TypeVar("Item")
 
 _SHOWN: list[Progress] = []
-"""Bars that are shown now; lines of the last one have the fields `speed` and `values`."""
+"""Bars that are shown now. A further task becomes a line of the last one, whose lines have the fields `speed` and
+`values`."""
 
 
 def progress_track(items: Iterable[Item], label: str, *, show: bool = True, total: int | None = None) -> Iterator[Item]:
-    """The items one by one, with a bar that disappears when they are done; of items without length give a total.
+    """Iterate over the items, with a bar that disappears at the end; give `total` for items without a length.
 
-    While another bar is shown it is a line of that. By itself it stays in a notebook, which would keep an empty block
-    of it, and is not shown in a file or a pipe, which would keep an empty line.
+    While another bar is shown, this one is a line of it. Otherwise it stays in a notebook, where removing it would
+    leave an empty block, and is not shown in a file or a pipe, where it would leave an empty line.
     """
     return _tracked(items, label, total) if show else iter(items)
 
 
 def _tracked(items: Iterable[Item], label: str, total: int | None) -> Iterator[Item]:
+    """The items, with a line of the bar that is shown or a bar of their own."""
     with contextlib.ExitStack() as stack:
         outer, console = _SHOWN[-1] if _SHOWN else None, error_console()
-        seen, transient = console.is_interactive or console.is_jupyter, not console.is_jupyter
-        bar = outer or stack.enter_context(shown(Progress(console=console, transient=transient, disable=not seen)))
+        visible, transient = console.is_interactive or console.is_jupyter, not console.is_jupyter
+        bar = outer or stack.enter_context(shown(Progress(console=console, transient=transient, disable=not visible)))
         line = bar.add_task(label, total=total, speed="", values="")
         try:
             yield from bar.track(items, total, task_id=line)
@@ -36,19 +38,19 @@ def _tracked(items: Iterable[Item], label: str, total: int | None) -> Iterator[I
 
 @contextlib.contextmanager
 def shown(bar: Progress) -> Iterator[Progress]:
-    """A bar while it is shown."""
+    """Show a bar, and let further tasks be lines of it."""
     _SHOWN.append(bar)
     try:
         with bar:
             try:
                 yield bar
             finally:
-                bar.refresh()  # a notebook keeps whatever was drawn last
-                bar.console.quiet = bar.console.is_jupyter  # or rich would add an empty block there
+                bar.refresh()  # a notebook keeps what was drawn last
+                bar.console.quiet = bar.console.is_jupyter  # otherwise rich adds an empty block there
     finally:
         _SHOWN.remove(bar)
 
 
 def error_console() -> Console:
-    """Where progress is shown: not among the results."""
+    """The console of progress bars: standard error, so that they do not mix with results."""
     return Console(stderr=True)

@@ -13,16 +13,16 @@ class StopReason(enum.StrEnum):
     TOL = "the errors are within tol"
     STALLED = "the residuals no longer fall"
     MAX_STEPS = "all steps were taken"
-    EXACT = "what is missed is less than a millionth"
+    EXACT = "what the functions miss is less than a millionth"
     DECOMPOSED = "the matrix of all nodes was decomposed"
-    SPANNED = "more functions are no further functions of what was seen"
-    HELD_OUT = "more functions do no better on data that they were not found on"
-    OVERFITS = "more steps do no better on data that were held out"
+    SPANNED = "on these data, further basis functions depend linearly on the others"
+    HELD_OUT = "a larger basis does no better on held-out data"
+    OVERFITS = "more steps do no better on held-out data"
     LARGEST_BASIS = "there is no further basis to try"
 
     @property
     def advice(self) -> str:
-        """What to try where results are not good enough."""
+        """What to try if results are not good enough."""
         return ADVICE.get(self, "a larger basis or batch, or another solver")
 
 
@@ -32,6 +32,7 @@ ADVICE = {
     StopReason.HELD_OUT: "more data",
     StopReason.OVERFITS: "more data",
     StopReason.SPANNED: "more data",
-    StopReason.DECOMPOSED: "more data; where nodes are known by features, such as tell all of them apart",
+    StopReason.DECOMPOSED: "more data; if nodes are known by features, features that tell all of them apart",
     StopReason.EXACT: "more points, or a larger tol",
 }
+"""What to try after each of these endings."""

@@ -1,1 +1,1 @@
-"""Where functions live, and what they do at the edge."""
+"""Domains: where functions live, and which boundary conditions they obey."""

@@ -1,4 +1,4 @@
-"""The domain: where functions live, as places that uniform numbers stand for."""
+"""The domain: where functions live, and how uniform numbers become points of it."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 
 class Domain(eqx.Module):
-    """A box of parameters, and what is uniform on what they stand for; a source draws the points."""
+    """Where functions live: a box of parameters and, on a curved domain, their embedding in space.
+
+    A domain turns uniform numbers into points and weights them so that they are uniform on it. A source draws them.
+    """
 
     box: eqx.AbstractVar["Box"]
-    """That parameters come from."""
+    """The box of the parameters."""
     embedding: eqx.AbstractVar[Embedding | None]
-    """From parameters to points in space, where the domain is curved."""
+    """The map from parameters to points in space; None on a flat domain."""
     faces: eqx.AbstractVar[tuple[tuple[str, str], ...]]
-    """What functions do at the lower and at the upper face of each axis; empty where the domain has none."""
+    """The boundary conditions at the lower and at the upper face of each axis; empty if the domain has no faces."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,27 +32,30 @@ class Domain(eqx.Module):
 
     @property
     def n_uniforms(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
+        """How many numbers between 0 and 1 make one point."""
         return len(self.box.low)
 
     @property
     def flat(self) -> "Box | None":
-        """The box, where points are their own parameters."""
+        """The box itself on a flat domain, where points are their own parameters; None on a curved one."""
         return self.box if self.embedding is None else None
 
     @property
     def uniform_density(self) -> Any:
-        """The density of uniform points, a component, where it is known in closed form."""
+        """The uniform density on the domain, a `Component`; None if it has no closed form."""
         return None
 
     def open_edge(self) -> str | None:
-        """An edge at which functions obey nothing, in words, if there is one: few operators are symmetric then."""
+        """Name an edge at which functions obey no boundary condition; None if there is no such edge.
+
+        Most differential operators are not symmetric on a domain with such an edge.
+        """
         return None
 
     @abstractmethod
     def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
+        """Turn numbers between 0 and 1 into points."""
 
     @abstractmethod
     def importance_weights(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-        """What such points must weigh, in the mean one, to be uniform on the domain."""
+        """Importance weights, of mean one, that make the points of `icdf` uniform on the domain."""

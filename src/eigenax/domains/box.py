@@ -1,4 +1,4 @@
-"""A box, and what functions do at its faces."""
+"""A box, and the boundary conditions at its faces."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -13,16 +13,17 @@ from eigenax.domains.base import Domain
 
 Word = Literal["dirichlet", "neumann", "periodic"]
 Boundary = Word | tuple[Word, Word]
-"""At both faces of an axis, or at the lower one and at the upper one."""
+"""The boundary condition at both faces of an axis, or a pair: the one at its lower face and the one at its upper."""
 
 
 class Box(Domain):
     """The box [low, high].
 
-    Bounds are numbers, with `dims` axes alike, or one number per axis. `boundary`, for all axes or one for each, is
-    what functions do at the faces of the box under a differential operator: be "dirichlet", be "neumann", which is to
-    have no slope there, or be "periodic"; a pair of words is for the lower and the upper face of an axis. Functions
-    learned on a box are orthonormal under the uniform probability on it: divide them by √volume for ∫ v² dx = 1.
+    Give each bound as one number per axis, or as a number for all of `dims` axes. `boundary` is the condition that
+    functions obey at the faces under a differential operator: "dirichlet" (they vanish), "neumann" (their normal
+    derivative vanishes) or "periodic". Give one word for all axes, or a list with one entry for each axis, which is a
+    word, or a pair of words for its lower and its upper face. Eigenfunctions found on a box are orthonormal under the
+    uniform probability on it: divide them by √volume for ∫ v² dx = 1.
 
     >>> Box(-50.0, 50.0, dims=2).shape
     (2,)
@@ -58,16 +59,16 @@ class Box(Domain):
         for axis, (a, b) in enumerate(zip(self.low, self.high, strict=True)):
             if not (np.isfinite(a) and np.isfinite(b) and a < b):
                 raise ValueError(f"a box needs finite low < high on every axis; axis {axis} has low {a}, high {b}")
-        self.boundary = _per_axis(boundary, len(self.low))
+        self.boundary = _boundary_per_axis(boundary, len(self.low))
 
     @property
     def box(self) -> "Box":  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Itself: a point is its own parameters."""
+        """The box itself: a point is its own parameters."""
         return self
 
     @property
     def uniform_density(self) -> "Box":
-        """Itself: the same everywhere in it."""
+        """The box itself, whose `density` is uniform."""
         return self
 
     @property
@@ -76,7 +77,7 @@ class Box(Domain):
 
     @property
     def faces(self) -> tuple[tuple[Word, Word], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Its boundary, at the lower and at the upper face of each axis."""
+        """The boundary conditions at the lower and at the upper face of each axis."""
         return tuple((each, each) if isinstance(each, str) else each for each in self.boundary)
 
     @property
@@ -104,27 +105,27 @@ class Box(Domain):
         return inside.all(-1).astype(x.dtype)
 
     def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
+        """Turn numbers between 0 and 1 into points of the box."""
         low, high = jnp.asarray(self.low, uniform.dtype), jnp.asarray(self.high, uniform.dtype)
         return low + uniform * (high - low)
 
     def importance_weights(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-        """One each."""
+        """One for each point, which is uniform already."""
         return jnp.ones(len(x), x.dtype)
 
 
-def _per_axis(boundary: Word | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:
+def _boundary_per_axis(boundary: Word | Sequence[Boundary], dims: int) -> tuple[Boundary, ...]:
     each = (boundary,) * dims if isinstance(boundary, str) else tuple(boundary)
     if len(each) != dims:
         raise ValueError(
             f"boundary must be one word, or one for each of {dims} axes; got {len(each)}. A pair "
-            'in the place of a word, [("dirichlet", "neumann")], is for the two faces of an axis'
+            'in the place of a word, as in [("dirichlet", "neumann")], sets the two faces of an axis apart'
         )
-    return tuple(_of_axis(given) for given in each)
+    return tuple(_boundary_of_axis(given) for given in each)
 
 
-def _of_axis(given: Any) -> Boundary:
-    """A word where both faces are alike, and a pair of them elsewhere."""
+def _boundary_of_axis(given: Any) -> Boundary:
+    """One word if both faces have the same condition, else a pair of words."""
     pair: Any = tuple(given) if isinstance(given, list | tuple) else (given, given)
     for word in pair:
         if word not in get_args(Word):

@@ -1,4 +1,4 @@
-"""The geometry of an embedded manifold: orthonormal tangents, areas, and checks of a user's embedding."""
+"""The geometry of an embedded manifold: orthonormal tangents and areas. Checks of a user's embedding."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,58 +11,58 @@ from jaxtyping import Array, Float
 from eigenax.checks import check_reads, traced
 
 Embedding = Callable[[Float[Array, " d"]], Float[Array, " m"]]
-"""Parameters of a point in, its place in space out."""
-LEAST_ANGLE = 16
-"""Tangents at an angle of less than this many units in the last place cannot be told from parallel ones."""
+"""Maps the parameters of a point to its position in space."""
+MIN_ANGLE_IN_EPS = 16
+"""Tangents count as parallel if the sine of the angle between them is at most this many machine epsilons."""
 
 
 class Frame(NamedTuple):
-    """d orthonormal tangents n_a = J e_a of a manifold at one point, J the derivative of its embedding.
+    """d orthonormal tangents n_a = J e_a of a manifold at one point, where J is the Jacobian of its embedding.
 
-    J e_a · J e_b = δ_ab makes Σ_a e_a^i e_a^j the inverse metric g^ij.
+    From J e_a · J e_b = δ_ab it follows that Σ_a e_a^i e_a^j is the inverse metric g^ij.
     """
 
     directions: Float[Array, "d d"]
-    """The rows e_a, in parameters."""
+    """The vectors e_a in parameter space, as rows."""
     tangents: Float[Array, "d m"]
-    """The rows n_a, in space."""
+    """The vectors n_a in space, as rows."""
     area: Float[Array, ""]
-    """√det g: area on the manifold for each unit of volume in parameters."""
+    """√det g: the area on the manifold per unit volume of parameters."""
     angle: Float[Array, ""]
-    """The sine of the least angle of a derivative with those before it; zero where one vanishes."""
+    """The sine of the smallest angle between a column of J and the span of those before it; zero if one vanishes."""
 
 
 def frame(embedding: Embedding, q: Float[Array, " d"]) -> Frame:
-    """Orthonormal tangents at q, by Gram and Schmidt: g itself would square the condition of J.
+    """Orthonormal tangents at q, by Gram–Schmidt on the columns of J: the metric g would square its condition number.
 
-    Sums instead of matrix products, which GPUs round more. A derivative that is zero or a combination of those before
-    it gives no direction: at a point of no area, such as a pole, all that matters is not to be NaN.
+    Sums replace matrix products, which GPUs round more coarsely. A column of J that vanishes or depends linearly on
+    those before it gives a zero direction: at a point of zero area, such as a pole, the frame only must not be NaN.
 
     >>> frame(lambda q: jnp.stack([3 * q[0], 2 * q[1], q[0]]), jnp.zeros(2)).tangents
     Array([[0.94868326, 0.        , 0.31622776],
            [0.        , 1.        , 0.        ]], dtype=float32)
     """
-    least = LEAST_ANGLE * jnp.finfo(q.dtype).eps
+    threshold = MIN_ANGLE_IN_EPS * jnp.finfo(q.dtype).eps
     directions, tangents, lengths, angles = [], [], [], []
     for e, derivative in zip(jnp.eye(q.size, dtype=q.dtype), jax.jacfwd(embedding)(q).T, strict=True):
         n = derivative
         for direction, tangent in zip(directions, tangents, strict=True):
             along = jnp.sum(tangent * n)
             e, n = e - along * direction, n - along * tangent
-        length, whole = jnp.sqrt(jnp.sum(n**2)), jnp.sqrt(jnp.sum(derivative**2))
-        independent = length > least * whole
+        length, norm = jnp.sqrt(jnp.sum(n**2)), jnp.sqrt(jnp.sum(derivative**2))
+        independent = length > threshold * norm
         scale = jnp.where(independent, 1 / jnp.where(independent, length, 1), 0)
         directions.append(scale * e)
         tangents.append(scale * n)
         lengths.append(length)
-        # NaN goes on to whoever looks, here as in the area.
-        angles.append(jnp.where(whole == 0, 0, length / jnp.where(whole == 0, 1, whole)))
+        # NaN stays NaN in the angle, as in the area, so that `check_embedding` sees it.
+        angles.append(jnp.where(norm == 0, 0, length / jnp.where(norm == 0, 1, norm)))
     area, angle = jnp.prod(jnp.stack(lengths)), jnp.min(jnp.stack(angles))
     return Frame(jnp.stack(directions), jnp.stack(tangents), area, angle)
 
 
 def check_callable(name: str, embedding: Embedding) -> None:
-    """Refuse what is no function."""
+    """Refuse an embedding that is not a function."""
     if not callable(embedding):
         raise TypeError(
             f"{name} must be a JAX function from parameters (d,) to a point in space (m,); got "
@@ -71,7 +71,7 @@ def check_callable(name: str, embedding: Embedding) -> None:
 
 
 def check_embedding(name: str, embedding: Embedding, q: Float[Array, "b ..."]) -> None:
-    """Refuse a user's embedding that is no vector, not finite, or degenerate at samples q."""
+    """Refuse an embedding whose values at samples q are not finite vectors, or whose derivatives are dependent."""
     if q.ndim != 2:
         raise ValueError(f"{name}: a point must be a vector of parameters, shape (d,); got shape {q.shape[1:]}")
     _check_vector(name, embedding, q[0])
@@ -84,7 +84,7 @@ def check_embedding(name: str, embedding: Embedding, q: Float[Array, "b ..."]) -
             "source draws parameters"
         )
     angle = np.asarray(jax.jit(jax.vmap(lambda one: frame(embedding, one).angle))(q))
-    bad = ~(angle > LEAST_ANGLE * np.finfo(angle.dtype).eps)
+    bad = ~(angle > MIN_ANGLE_IN_EPS * np.finfo(angle.dtype).eps)
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(

@@ -1,1 +1,1 @@
-"""What is diagonalised: operators, their sums and their multiples."""
+"""The operators that are diagonalised, their sums and their multiples."""

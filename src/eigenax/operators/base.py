@@ -1,4 +1,4 @@
-"""The operator: something that takes functions to functions, and can be added, subtracted and scaled."""
+"""The operator: it maps functions to functions, and can be added, subtracted and scaled."""
 
 import math
 import numbers
@@ -20,7 +20,7 @@ from eigenax.core.rayleigh import Moments, second_moment
 class IndependentEstimates(NamedTuple):
     """Two estimates of K u whose errors are independent given the point, and the weight of each point.
 
-    Their product is free of the estimates' own variance, which a residual norm must not contain.
+    Their product estimates (K u)² without bias, whereas the square of one would add its variance to a residual norm.
     """
 
     first: Float[Array, "b k"]
@@ -29,35 +29,34 @@ class IndependentEstimates(NamedTuple):
 
 
 class Operator(eqx.Module):
-    """A symmetric linear operator K, known by what K u is at the points of a batch.
+    """A symmetric linear operator K, defined by the values of K u at the points of a batch.
 
-    Subclasses say whether they act on `Points` or on `Pairs`, and implement `apply`. K u is never
-    differentiated: the masked gradient needs only its values (see docs/mathematics.md). What has no K u, but
-    ⟨u, K u⟩, is a `WeakOperator`.
+    Subclasses declare whether they act on `Points` or on `Pairs`, and implement `apply`. K u is never
+    differentiated: the masked gradient needs only its values (see docs/mathematics.md). An operator whose
+    ⟨u, K u⟩ is known but not K u is a `WeakOperator`.
     """
 
     acts_on: ClassVar[type[Points] | type[Pairs]] = Points
     wants_boundary: ClassVar[bool] = False
-    """Whether functions must obey the boundary of a box for the operator to be symmetric there. Such an operator takes
-    derivatives, and is local."""
+    """Whether the operator is symmetric only for functions that obey the boundary conditions of a box. Such an operator
+    takes derivatives, and is local."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
     local: ClassVar[bool] = False
-    """Whether K u at a point depends on u near that point alone, so that the points of a batch need not be
-    independent."""
+    """Whether K u at a point depends only on u near that point. The points of a batch need not be independent then."""
     integral: ClassVar[bool] = False
-    """Whether K u(x) = E[k(x, x') u(x')] with a kernel k, which `between` has the values of."""
+    """Whether K u(x) = E[k(x, x') u(x')] with a kernel k, whose values `between` returns."""
     in_time: ClassVar[bool] = False
     """Whether its pairs are successive points of a series."""
     weak: ClassVar[bool] = False
-    """Whether it is known by `moments` alone."""
+    """Whether only `moments` are known, and K u is not."""
     complex: ClassVar[bool] = False
     """Whether K u of a real u is complex."""
     unbounded: ClassVar[int] = 0
-    """−1 where eigenvalues have no lower bound, +1 where they have no upper one, 0 where neither is known."""
+    """−1 if the eigenvalues have no lower bound, +1 if they have no upper bound, 0 if neither is known."""
     differences: ClassVar[float | None] = None
-    """The factor c where ⟨v, K v⟩ = c E[(v(x) − v(x'))²] over pairs, and nothing for other operators."""
-    __array_ufunc__ = None  # or a NumPy array times an operator would be an array of operators
+    """The factor c if ⟨v, K v⟩ = c E[(v(x) − v(x'))²] over pairs; None for other operators."""
+    __array_ufunc__ = None  # otherwise a NumPy array times an operator would be an array of operators
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -66,7 +65,7 @@ class Operator(eqx.Module):
 
     @property
     def differential(self) -> bool:
-        """Whether K takes derivatives: it is local, and has no bound or needs functions that obey a boundary."""
+        """Whether K takes derivatives: it is local, and either unbounded or in need of boundary conditions."""
         return self.local and (self.wants_boundary or self.unbounded != 0)
 
     @abstractmethod
@@ -74,7 +73,7 @@ class Operator(eqx.Module):
         """K u at the points of the batch, given the function and its values u there."""
 
     def moments(self, function: Function, batch: Batch) -> Moments:
-        """Σ, Π and E[w (K u)* (K u)ᵀ] of functions on the points of a batch."""
+        """Σ = E[w u* uᵀ], Π = E[w u* (K u)ᵀ] and E[w (K u)* (K u)ᵀ] over the points of a batch."""
         u = jax.vmap(function)(batch.x)
         ku = self.apply(function, batch, u)
         return Moments(*(second_moment(a, b, batch.weights) for a, b in ((u, u), (u, ku), (ku, ku))))
@@ -84,16 +83,16 @@ class Operator(eqx.Module):
         raise TypeError(f"{type(self).__name__} has no kernel")
 
     def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
-        """K u estimated twice. Where `apply` is exact at each point, as for local operators, both are the same."""
+        """Two independent estimates of K u. If `apply` is exact at each point (local operators), both are the same."""
         ku = self.apply(function, batch, u)
         return IndependentEstimates(ku, ku, batch.weights)
 
     def for_shallow(self) -> "Operator":
-        """The same operator, computed as is quickest for functions that are many and shallow."""
+        """The same operator, computed in the way that is fastest for many shallow functions."""
         return self
 
     def terms(self) -> "tuple[tuple[float, Operator], ...]":
-        """Factors and operators that add up to this one."""
+        """Pairs of a factor and an operator, whose linear combination is this operator."""
         return ((1.0, self),)
 
     def singularities(self) -> tuple[tuple[float, ...], ...]:
@@ -101,7 +100,7 @@ class Operator(eqx.Module):
         return ()
 
     def check(self, batch: Batch) -> None:
-        """Look at user-supplied parts on a few samples, and raise `ValueError` naming what is wrong."""
+        """Check user-supplied parts on a few samples, and raise a `ValueError` that names what is wrong."""
 
     def __add__(self, other: "Operator") -> "Operator":
         if callable(other):
@@ -131,36 +130,39 @@ class Operator(eqx.Module):
 
 
 class WeakOperator(Operator):
-    """An operator without K u, known by ⟨u_i, K u_j⟩ = Π, such as ∫ ∇u·∇u: it implements `moments`, with no squares."""
+    """An operator in weak form: ⟨u_i, K u_j⟩ = Π_ij is known, such as ∫ ∇u·∇u, but K u is not.
+
+    Subclasses implement `moments`, whose third entry is None.
+    """
 
     weak: ClassVar[bool] = True
 
     @abstractmethod
     def moments(self, function: Function, batch: Batch) -> Moments:
-        """Σ and Π on the points of a batch, and None."""
+        """Σ and Π over the points of a batch, and None in place of the squares of K u."""
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
-        """Refused."""
+        """Raise a `TypeError`: a weak form has no K u."""
         raise TypeError(f"{type(self).__name__} is a weak form, and has no K u")
 
 
-def _of_terms(combined: Callable[[Iterable[bool]], bool], name: str) -> Any:
-    """What is so of a sum if it is so of any, or of all, of its terms."""
+def _from_terms(combined: Callable[[Iterable[bool]], bool], name: str) -> Any:
+    """A property that a sum has if any, or all, of its terms have it."""
     return property(lambda total: combined(getattr(term, name) for term in total.operators))
 
 
 class LinearCombination(Operator):
-    """Numbers times operators, added together; all must act on the same kind of sample."""
+    """A linear combination of operators, which must all act on the same kind of sample."""
 
     factors: tuple[float, ...] = eqx.field(static=True)
     operators: tuple[Operator, ...]
-    wants_boundary: ClassVar[bool] = _of_terms(any, "wants_boundary")
-    fixes_constants: ClassVar[bool] = _of_terms(all, "fixes_constants")
-    local: ClassVar[bool] = _of_terms(all, "local")
-    integral: ClassVar[bool] = _of_terms(all, "integral")
-    in_time: ClassVar[bool] = _of_terms(all, "in_time")
-    weak: ClassVar[bool] = _of_terms(any, "weak")
-    complex: ClassVar[bool] = _of_terms(any, "complex")
+    wants_boundary: ClassVar[bool] = _from_terms(any, "wants_boundary")
+    fixes_constants: ClassVar[bool] = _from_terms(all, "fixes_constants")
+    local: ClassVar[bool] = _from_terms(all, "local")
+    integral: ClassVar[bool] = _from_terms(all, "integral")
+    in_time: ClassVar[bool] = _from_terms(all, "in_time")
+    weak: ClassVar[bool] = _from_terms(any, "weak")
+    complex: ClassVar[bool] = _from_terms(any, "complex")
 
     def __init__(self, terms: tuple[tuple[float, Operator], ...]):
         self.factors = tuple(float(factor) for factor, _ in terms)
@@ -176,28 +178,28 @@ class LinearCombination(Operator):
 
     @property
     def unbounded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """As its unbounded terms are, where they agree."""
+        """The side on which its unbounded terms are unbounded, if they agree; 0 otherwise."""
         sides = {int(np.sign(factor * operator.unbounded)) for factor, operator in self.terms()} - {0}
         return sides.pop() if len(sides) == 1 else 0
 
     @property
     def differences(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The sum of the terms', if all have one."""
+        """The linear combination of the terms' factors c, if every term has one."""
         each = [operator.differences for operator in self.operators]
         known = [part for part in each if part is not None]
         return float(np.dot(self.factors, known)) if len(known) == len(each) else None
 
     def terms(self) -> tuple[tuple[float, Operator], ...]:
-        """Its terms."""
+        """Pairs of a factor and an operator."""
         return tuple(zip(self.factors, self.operators, strict=True))
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
-        """The sum of the terms' factor times K u."""
+        """The linear combination of the terms' K u."""
         first, *rest = (factor * operator.apply(function, batch, u) for factor, operator in self.terms())
         return sum(rest, start=first)
 
     def moments(self, function: Function, batch: Batch) -> Moments:
-        """The terms' moments added up, where one of them has nothing else."""
+        """The moments of K u or, if a term is a weak form, Σ and the linear combination of the terms' Π."""
         if not self.weak:
             return super().moments(function, batch)
         each = [operator.moments(function, batch) for operator in self.operators]
@@ -205,12 +207,12 @@ class LinearCombination(Operator):
         return Moments(each[0].sigma, jnp.asarray(pi), None)
 
     def between(self, x: Float[Array, "b ..."], y: Float[Array, "c ..."]) -> Float[Array, "b c"]:
-        """The terms' kernels added up."""
+        """The linear combination of the terms' kernels."""
         first, *rest = (factor * operator.between(x, y) for factor, operator in self.terms())
         return sum(rest, start=first)
 
     def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
-        """The sum of the terms' estimates, at the points where all terms have them."""
+        """The linear combination of the terms' estimates, at the points where all terms have them."""
         each = [operator.independent_estimates(function, batch, u) for operator in self.operators]
         first = sum(f * t.first for f, t in zip(self.factors, each, strict=True))
         second = sum(f * t.second for f, t in zip(self.factors, each, strict=True))
@@ -219,7 +221,7 @@ class LinearCombination(Operator):
         )
 
     def for_shallow(self) -> "Operator":
-        """Of the same terms."""
+        """The same combination of the terms' fastest forms."""
         return LinearCombination(tuple((factor, operator.for_shallow()) for factor, operator in self.terms()))
 
     def singularities(self) -> tuple[tuple[float, ...], ...]:
@@ -233,7 +235,7 @@ class LinearCombination(Operator):
 
 
 def check_applies(operator: Operator, functions: Function, batch: Batch) -> None:
-    """Refuse by name a term whose K u of some functions cannot be computed, or has another shape or kind than u."""
+    """Refuse a term, by name, whose K u cannot be computed, has another shape than u, or is complex undeclared."""
     u = jax.eval_shape(jax.vmap(functions), batch.x)
     for _, term in operator.terms():
         name = type(term).__name__

@@ -12,8 +12,8 @@ from eigenax.operators.slowness import Slowness
 class GraphLaplacian(Operator):
     """⟨v, L v⟩ = ½ Σ_ij A_ij (v_i − v_j)² over the edges of a graph, or over transitions of a Markov process.
 
-    Which matrix L is depends on the inner product, which is the source's: D − A where all nodes count alike, I − D⁻¹A
-    where they count by their degrees. On pairs of successive points it is half of `Slowness`.
+    The matrix L depends on the inner product, which the source defines: L = D − A if all nodes have equal weight, and
+    L = I − D⁻¹A if their weights are their degrees. On pairs of successive points L is half of `Slowness`.
 
     >>> import eigenax as ex, jax.numpy as jnp
     >>> path = ex.Graph([(0, 1), (1, 2)], features=[[0.0], [1.0], [2.0]])
@@ -27,10 +27,10 @@ class GraphLaplacian(Operator):
     differences: ClassVar[float | None] = 0.5
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
-        """L u, of the pairs that are there."""
+        """L u, estimated from the pairs of the batch."""
         return Slowness().apply(function, batch, u) / 2
 
     def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
-        """One estimate from the pairs a point is the first of, one from those it is the second of."""
+        """One estimate from the pairs in which a point comes first, one from those in which it comes second."""
         first, second, weights = Slowness().independent_estimates(function, batch, u)
         return IndependentEstimates(first / 2, second / 2, weights)

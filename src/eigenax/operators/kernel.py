@@ -19,8 +19,8 @@ from eigenax.operators.base import IndependentEstimates, Operator
 class Kernel(Operator):
     """K u(x) = E_x'[k(x, x') u(x')], k a plain JAX function of two points that returns a number.
 
-    Every point of a batch is paired with every other one, which uses the same evaluations of u as matched
-    pairs and has less variance; a point is not paired with itself, which keeps the estimate unbiased.
+    Every point of a batch is paired with every other one: this takes no more evaluations of u than disjoint pairs
+    would, and has less variance. No point is paired with itself, which keeps the estimate unbiased.
 
     >>> smooth = Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
     """
@@ -37,17 +37,17 @@ class Kernel(Operator):
         return jnp.matmul(gram, batch.weights[:, None] * u, precision=HIGHEST) / (size - 1)
 
     def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
-        """One estimate from the even points of the batch, one from the odd ones."""
+        """One estimate from the even-numbered points of the batch, one from the odd-numbered ones."""
         size = batch.x.shape[0]
         gram = self.gram(batch.x) * (1 - jnp.eye(size, dtype=u.dtype))
         index = jnp.arange(size)
 
-        def over(half: Array) -> Array:
+        def mean_over(half: Array) -> Array:
             partners = jnp.where(half, batch.weights, 0)
             others = half.sum() - half.astype(u.dtype)
             return jnp.matmul(gram, partners[:, None] * u, precision=HIGHEST) / others[:, None]
 
-        return IndependentEstimates(over(index % 2 == 0), over(index % 2 == 1), batch.weights)
+        return IndependentEstimates(mean_over(index % 2 == 0), mean_over(index % 2 == 1), batch.weights)
 
     def gram(self, x: Float[Array, "b ..."]) -> Float[Array, "b b"]:
         """k(x_i, x_j) for all pairs."""
@@ -59,13 +59,13 @@ class Kernel(Operator):
         return jax.vmap(lambda a: jax.vmap(lambda b: function(a, b))(y))(x)
 
     def check(self, batch: Batch) -> None:
-        """K must give one finite number for two points, the same in either order."""
+        """Check that k(x, y) is one finite number and equals k(y, x)."""
         check_returns_number("Kernel(function)", self.function, batch.x[0], batch.x[0])
         check_gram(np.asarray(self.gram(batch.x[:64]), float))
 
 
 def check_gram(gram: Float[np.ndarray, "b b"]) -> None:
-    """Refuse the values of a kernel at all pairs of points unless they are finite and the same in either order."""
+    """Refuse a Gram matrix of kernel values unless it is finite and symmetric."""
     check_finite(gram)
     asymmetry = np.abs(gram - gram.T).max()
     if asymmetry > 1e-3 * np.abs(gram).max():
@@ -76,6 +76,6 @@ def check_gram(gram: Float[np.ndarray, "b b"]) -> None:
 
 
 def check_finite(values: Float[np.ndarray, "..."]) -> None:
-    """Refuse what a kernel that is NaN or infinite somewhere leaves."""
+    """Refuse kernel values that are NaN or infinite."""
     if not np.isfinite(values).all():
         raise ValueError("Kernel(function): the function returned NaN or infinity for two points of the source")

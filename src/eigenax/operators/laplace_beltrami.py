@@ -1,4 +1,4 @@
-"""The Laplace–Beltrami operator: the Laplacian of a curved surface, given by a parametrisation of it."""
+"""The Laplace–Beltrami operator: the Laplacian on a curved surface that is given by a parametrisation."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -14,10 +14,10 @@ from eigenax.operators.base import Operator
 
 
 class LaplaceBeltrami(Operator):
-    """Δu = (1/√g) ∂_i(√g g^ij ∂_j u) on the manifold that `embedding` takes parameters q (d,) to, in space (m,).
+    """Δu = (1/√g) ∂_i(√g g^ij ∂_j u) on the manifold that `embedding` maps parameters to: q (d,) to a point (m,).
 
-    Functions are functions of q. They are smooth on a closed manifold, and Δ symmetric, if they depend on q through
-    `embedding(q)`, as `Compose(embedding, network)` does; draw the points from a `Surface`.
+    u is a function of q. On a closed manifold u is smooth and Δ symmetric if u depends on q only through
+    `embedding(q)`, as `Compose(embedding, network)` does. Draw the points from a `Surface`.
 
     >>> import eigenax as ex
     >>> circle = LaplaceBeltrami(lambda q: 2 * jnp.concatenate([jnp.cos(q), jnp.sin(q)]))
@@ -40,11 +40,11 @@ class LaplaceBeltrami(Operator):
         return jax.vmap(lambda q: self._at_point(function, q))(batch.x)
 
     def _at_point(self, function: Function, q: Float[Array, " d"]) -> Inexact[Array, " k"]:
-        """The second derivatives of u along d orthogonal geodesics, added up.
+        """The sum of the second derivatives of u along d orthogonal geodesics.
 
-        A geodesic with velocity e has the acceleration −Γ(e, e), the parameters of what is tangential in −J'[e, e].
-        Near the pole of a sphere that is large and cancels a large J'[e, e]; along a geodesic they cancel inside
-        embedding(q), before a network multiplies their rounding.
+        A geodesic with velocity e has the acceleration −Γ(e, e): the tangential part of −J'[e, e], in parameters. Near
+        the pole of a sphere this acceleration and J'[e, e] are both large and cancel. Along a geodesic they cancel
+        inside embedding(q), before a network amplifies their rounding errors.
         """
         directions, tangents, _, _ = frame(self.embedding, q)
 
@@ -57,16 +57,19 @@ class LaplaceBeltrami(Operator):
         return jax.vmap(along)(directions).sum(0)
 
     def check(self, batch: Batch) -> None:
-        """The embedding must give a finite vector at every sample, and independent derivatives."""
+        """Check that the embedding is a finite vector with linearly independent derivatives at every sample."""
         check_embedding("LaplaceBeltrami(embedding)", self.embedding, batch.x)
 
 
 def _second_derivative(
-    function: Callable[[Array], Array], q: Float[Array, " d"], velocity: Float[Array, " d"], turn: Float[Array, " d"]
+    function: Callable[[Array], Array],
+    q: Float[Array, " d"],
+    velocity: Float[Array, " d"],
+    acceleration: Float[Array, " d"],
 ) -> Inexact[Array, " k"]:
-    """The second derivative of a function along the curve q + t velocity + t²/2 turn, at t = 0."""
+    """The second derivative of a function along the curve q + t velocity + t²/2 acceleration, at t = 0."""
 
     def slope(y, v):
         return jax.jvp(function, (y,), (v,))[1]
 
-    return jax.jvp(slope, (q, velocity), (velocity, turn))[1]
+    return jax.jvp(slope, (q, velocity), (velocity, acceleration))[1]

@@ -1,4 +1,4 @@
-"""The Laplacian ∇², by forward propagation, exactly, or by finite differences."""
+"""The Laplacian ∇², by forward propagation, by nested derivatives, or by finite differences."""
 
 from typing import ClassVar, Literal, get_args
 
@@ -16,9 +16,10 @@ Method = Literal["forward", "exact", "finite-difference"]
 class Laplacian(Operator):
     """∇² u. A kinetic energy is `-Laplacian()`.
 
-    `"forward"` propagates value, gradient and Laplacian together through the network (folx), best where it is deep;
-    `"exact"` nests two forward derivatives for each dimension, best where it is wide and shallow; and
-    `"finite-difference"` is the paper's ε⁻² Σ_i (u(x + ε e_i) + u(x − ε e_i) − 2 u(x)) with ε = `step`.
+    `method` is one of three. `"forward"` propagates value, gradient and Laplacian together through the network (folx),
+    and is fastest for deep networks. `"exact"` nests two forward derivatives for each dimension, and is fastest for
+    wide, shallow networks. `"finite-difference"` is the paper's ε⁻² Σ_i (u(x + ε e_i) + u(x − ε e_i) − 2 u(x)) with
+    ε = `step`.
 
     >>> import eigenax as ex
     >>> energy = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -37,7 +38,7 @@ class Laplacian(Operator):
             raise ValueError(f"step must be positive; got {self.step}")
 
     def for_shallow(self) -> "Laplacian":
-        """By nested derivatives instead of forward propagation: a third of the time where functions are wide."""
+        """Nested derivatives in place of forward propagation: they take a third of its time for wide functions."""
         return Laplacian("exact") if self.method == "forward" else self
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
@@ -54,7 +55,7 @@ def _forward(function: Function, x: Float[Array, " d"]) -> Inexact[Array, " k"]:
     import folx
 
     result = folx.forward_laplacian(function)(x)
-    # What does not depend on x comes back as a plain array.
+    # A function that does not depend on x comes back as a plain array.
     return result.laplacian if hasattr(result, "laplacian") else jnp.zeros_like(result)
 
 
@@ -65,7 +66,7 @@ def _exact(function: Function, x: Float[Array, " d"]) -> Inexact[Array, " k"]:
 
         return jax.jvp(slope, (x,), (direction,))[1]
 
-    # A few at a time: all at once would not fit a processor's cache in many dimensions.
+    # A few dimensions at a time: in many dimensions, all at once would not fit into a processor's cache.
     return jax.lax.map(second_derivative, jnp.eye(x.size, dtype=x.dtype), batch_size=3).sum(0)
 
 

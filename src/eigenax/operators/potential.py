@@ -15,10 +15,10 @@ from eigenax.operators.base import Operator
 
 
 class Potential(Operator):
-    """V(x) u(x), V a plain JAX function of one point (d,) that returns a number.
+    """V(x) u(x), where V is a plain JAX function of one point (d,) that returns a number.
 
-    `singularities` are the points where V has no finite limit, such as the nucleus of an atom: functions may have a
-    cusp there, and points are drawn closer to them.
+    `singularities` are the points where V has no finite limit, such as the nucleus of an atom. Functions may have a
+    cusp there, and more points are drawn near them.
 
     >>> well = Potential(lambda x: jnp.sum(x**2))
     >>> atom = Potential(lambda x: -1 / jnp.linalg.norm(x), singularities=[(0.0, 0.0)])
@@ -40,7 +40,7 @@ class Potential(Operator):
             ) from error
 
     def singularities(self) -> tuple[tuple[float, ...], ...]:
-        """The points given."""
+        """The singularities of V that were given."""
         return self.points
 
     def apply(self, function: Function, batch: Batch, u: Inexact[Array, "b k"]) -> Inexact[Array, "b k"]:
@@ -48,7 +48,7 @@ class Potential(Operator):
         return jax.vmap(in_this_precision(self.function))(batch.x)[:, None] * u
 
     def check(self, batch: Batch) -> None:
-        """V must give one finite number at every sample."""
+        """Check that V is one finite number at every sample."""
         check_returns_number("Potential(function)", self.function, batch.x[0])
         for point in self.points:
             if (len(point),) != batch.x.shape[1:] or not np.isfinite(point).all():

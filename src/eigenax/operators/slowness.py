@@ -1,4 +1,4 @@
-"""The slowness of slow feature analysis: how much functions change between successive points."""
+"""The slowness of slow feature analysis: the mean squared change of functions between successive points."""
 
 from typing import ClassVar
 
@@ -21,16 +21,17 @@ class Slowness(Operator):
     in_time: ClassVar[bool] = True
 
     def apply(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> Float[Array, "b k"]:
-        """The differences of each point to its partners, over its weight."""
+        """K u at each point: the weighted sum of its differences from its partners, divided by its weight."""
         assert isinstance(batch, Pairs)
         change = batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])
         weights = batch.weights[:, None]
         return jnp.where(weights > 0, batch.gather(change, -change) / jnp.where(weights > 0, weights, 1), 0)
 
     def independent_estimates(self, function: Function, batch: Batch, u: Float[Array, "b k"]) -> IndependentEstimates:
-        """One estimate from each point's successor, one from its predecessor, where it has both.
+        """One estimate from each point's successor, one from its predecessor; points that lack either have weight zero.
 
-        Past and future of a Markov process are independent given the present, and alike if it is reversible.
+        Past and future of a Markov process are independent given the present, and distributed alike if it is
+        reversible.
         """
         assert isinstance(batch, Pairs)
         change = 2 * batch.pair_weights[:, None] * (u[batch.first] - u[batch.second])

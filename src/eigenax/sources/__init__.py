@@ -1,1 +1,1 @@
-"""Where points come from, and with what density."""
+"""Sources: where points come from, and with what density."""

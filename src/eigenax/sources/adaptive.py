@@ -1,4 +1,4 @@
-"""Points where the functions are, as they move during training."""
+"""Training points drawn where the functions are large, adapted as these change."""
 
 from typing import Any, ClassVar
 
@@ -13,17 +13,18 @@ from eigenax.core.lattice import drawn_in_proportion
 from eigenax.sources.base import Sampler, Source
 from eigenax.sources.uniform import as_sampler
 
-ANYWHERE = 0.5
-"""The share of a batch that is drawn whatever the functions are. With less, functions grow unseen where few points
-are."""
+UNIFORM_SHARE = 0.5
+"""The share of a batch that is drawn uniformly from the candidates, whatever the functions are. With a smaller share,
+functions grow unnoticed where few points are drawn."""
 
 
 class Adaptive(Sampler):
-    """Draws each training batch of a source where |u|² is large, with weights that undo it.
+    """Draws more of each training batch where |u|² is large; importance weights undo the bias.
 
-    Of `candidates` points of the source for each one wanted, those are drawn more often where the functions that are
-    being trained are large, each function counting alike; E[w f] stays what it is. For local operators, whose states
-    fill a small part of a box, and a network that is trained. Results are measured on the source.
+    For each point wanted, `candidates` points are drawn from the source. Of these, points are drawn with a probability
+    that grows with |u|² of the functions being trained, to which each function contributes equally; E[w f] does not
+    change. Use it to train a network for a local operator whose states fill a small part of a box. Results are
+    measured on the source itself.
 
     >>> from eigenax import Box
     >>> Adaptive(Box(-6, 6, dims=3)).candidates
@@ -44,11 +45,11 @@ class Adaptive(Sampler):
 
     @property
     def source(self) -> Source:
-        """What candidates are drawn from."""
+        """The source of the candidates."""
         return self.of
 
     def init(self, functions: Function, key: PRNGKeyArray, size: int) -> tuple[()]:
-        """Nothing to remember."""
+        """An empty state: there is nothing to remember."""
         return ()
 
     def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Points]:
@@ -56,15 +57,15 @@ class Adaptive(Sampler):
         drawing, choosing = jax.random.split(key)
         drawn = self.of.sample(drawing, self.candidates * size)
         x, weights = drawn.x, drawn.weights
-        share = _shares(jax.vmap(functions)(x), weights)
-        chosen = drawn_in_proportion(choosing, share, size)
-        return state, Points(x[chosen], weights[chosen] / (len(share) * share[chosen]))
+        probability = _probabilities(jax.vmap(functions)(x), weights)
+        chosen = drawn_in_proportion(choosing, probability, size)
+        return state, Points(x[chosen], weights[chosen] / (len(probability) * probability[chosen]))
 
 
-def _shares(u: Float[Array, "c k"], weights: Float[Array, " c"]) -> Float[Array, " c"]:
-    """How likely each candidate is to be drawn."""
+def _probabilities(u: Float[Array, "c k"], weights: Float[Array, " c"]) -> Float[Array, " c"]:
+    """The probability of drawing each candidate."""
     squares = weights[:, None] * u**2
-    each = squares / jnp.maximum(squares.sum(0), jnp.finfo(u.dtype).tiny)
-    anywhere = jnp.full(len(weights), 1 / len(weights), u.dtype)
-    share = ANYWHERE * anywhere + (1 - ANYWHERE) * each.mean(1)
-    return share / share.sum()
+    of_each_function = squares / jnp.maximum(squares.sum(0), jnp.finfo(u.dtype).tiny)
+    uniform = jnp.full(len(weights), 1 / len(weights), u.dtype)
+    probability = UNIFORM_SHARE * uniform + (1 - UNIFORM_SHARE) * of_each_function.mean(1)
+    return probability / probability.sum()

@@ -36,10 +36,10 @@ class Arrays(Source):
 
     @property
     def rows(self) -> Float[np.ndarray, "rows d"] | None:
-        """All rows, unless they are images."""
+        """All rows, in float64; None if they are images."""
         return self.host.data if self.data.ndim == 2 else None
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
-        """Rows of weight one."""
+        """Random rows, all of weight one."""
         rows = jax.random.randint(key, (size,), 0, len(self.data))
         return Points(self.data[rows], jnp.ones(size, self.data.dtype))

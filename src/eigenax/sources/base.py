@@ -1,4 +1,4 @@
-"""The source: something that draws batches of points; and the sampler, which may look at the functions as it does."""
+"""The source, which draws batches of points, and the sampler, which may look at the functions as it draws."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Component(Protocol):
-    """A density that uniform numbers can be turned into points of: `Box`, `Gaussian`, `Radial`, `LogUniformRadius`."""
+    """A density whose points are made from uniform numbers: `Box`, `Gaussian`, `Radial`, `LogUniformRadius`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -28,15 +28,15 @@ class Component(Protocol):
 
     @property
     def n_uniforms(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
+        """How many numbers between 0 and 1 make one point."""
         ...
 
     def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
+        """Turn numbers between 0 and 1 into points."""
         ...
 
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-        """The density of those points at x."""
+        """The probability density of these points at x."""
         ...
 
 
@@ -44,9 +44,10 @@ T = TypeVar("T")
 
 
 class HostData(Generic[T]):
-    """All the data there is, made when it is first asked for, beside the arrays that programs take of it.
+    """All the data of a source, beside the arrays that compiled programs use; made when first asked for.
 
-    Programs never look inside, so that to them all are alike: data of one shape are compiled for once.
+    Programs never look inside. All `HostData` therefore compare equal, so that a program is compiled once for all data
+    of one shape.
     """
 
     def __init__(self, make: Callable[[], T]):
@@ -54,7 +55,7 @@ class HostData(Generic[T]):
 
     @cached_property
     def data(self) -> T:
-        """As it was given, in float64."""
+        """The data as given, in float64."""
         return self._make()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -68,26 +69,28 @@ class HostData(Generic[T]):
 
 
 def _holding(data: Any) -> HostData:
+    """What unpickling calls."""
     return HostData(lambda: data)
 
 
 class Sampler(eqx.Module):
-    """Draws the batches of a training run, inside its compiled loop; what it must remember is part of the run's state.
+    """Draws the batches of a training run, inside its compiled loop.
 
-    `source` is where results are measured, with the same inner product.
+    What it must remember is part of the run's state. `source` has the same inner product, and results are measured on
+    it.
     """
 
     local_only: ClassVar[bool] = False
-    """Whether its points depend on each other, which only local operators allow."""
+    """Whether the points of a batch depend on each other, which only local operators allow."""
 
     @property
     @abstractmethod
     def source(self) -> "Source":
-        """What draws independent points."""
+        """The source of independent points."""
 
     @abstractmethod
     def init(self, functions: Function, key: PRNGKeyArray, size: int) -> Any:
-        """The state before the first of batches of `size` draws, a tree of arrays."""
+        """The state before the first batch, a tree of arrays; each batch has `size` draws."""
 
     @abstractmethod
     def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Batch]:
@@ -95,21 +98,22 @@ class Sampler(eqx.Module):
 
 
 class Source(Sampler):
-    """Draws batches of `Points` or `Pairs` as a function of a key: a sampler without a state, that looks at nothing.
+    """Draws batches of `Points` or `Pairs` as a function of a key alone: a sampler without a state.
 
-    What else is known of it, it declares; a solver asks for what it needs, and nothing is where it is not known:
+    A source declares in properties what else is known of it, and solvers ask for what they need. A property is None,
+    or False, where it does not apply:
 
     | property | what it is |
     |---|---|
-    | `domain` | where points can be drawn at will, such as a `Box` |
-    | `density` | the density they have, from which they can be drawn evenly |
-    | `rows` | all points there are, rows of numbers of equal weight |
-    | `graph` | all nodes, rows of numbers, and all edges |
-    | `steps` | all steps of a process between rows of numbers |
-    | `numbered` | whether these rows are numbers of nodes or states, which tell nothing else |
-    | `episodes` | all series, of rows of numbers |
-    | `held_out` | more of the same, to judge functions by, that nothing is trained on |
-    | `in_order` | batches of all there is, in order of time |
+    | `domain` | the domain, such as a `Box`, on which points can be drawn at will |
+    | `density` | the probability density of the points, from which evenly spread points can be drawn |
+    | `rows` | all points, as rows of numbers of equal weight |
+    | `graph` | all nodes, as rows of numbers, and all edges |
+    | `steps` | all recorded steps of a process from one row of numbers to the next |
+    | `numbered` | whether these rows are mere numbers of nodes or states, and no features |
+    | `episodes` | all time series, as rows of numbers |
+    | `held_out` | a source of held-out data: functions are judged on it and never trained on it |
+    | `in_order` | batches of all the data, in order of time |
     """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
@@ -124,71 +128,71 @@ class Source(Sampler):
         """A batch of `size` draws; the same key gives the same batch."""
 
     def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Batch:
-        """A batch whose points fill the domain evenly, for means over single points.
+        """A quasi-Monte Carlo batch: its points fill the domain evenly, for means over single points.
 
-        The parts 0, 1, 2 … of one key fill it evenly together. Here they are independent draws, for want of better.
+        The parts 0, 1, 2 … of one key together fill it evenly, too. Unless overridden, draws are independent instead.
         """
         return self.sample(jax.random.fold_in(key, part), size)
 
     @property
     def source(self) -> "Source":
-        """Itself."""
+        """The source itself."""
         return self
 
     def init(self, functions: Function, key: PRNGKeyArray, size: int) -> tuple[()]:
-        """Nothing to remember."""
+        """An empty state: there is nothing to remember."""
         return ()
 
     def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Batch]:
-        """A batch, whatever the functions are."""
+        """A batch that does not depend on the functions."""
         return state, self.sample(key, size)
 
     @property
     def domain(self) -> Domain | None:
-        """Where points can be drawn at will."""
+        """The domain on which points can be drawn at will; None for data."""
         return None
 
     @property
     def density(self) -> Component | None:
-        """The density that points have."""
+        """The probability density of the points; None if it is not known."""
         return None
 
     @property
     def is_endless(self) -> bool:
-        """Whether it is no data, so that results may keep it to draw more points."""
+        """Whether points come from a distribution, not from data: results may keep such a source to draw more."""
         return self.domain is not None or self.density is not None
 
     @property
     def rows(self) -> Float[np.ndarray, "rows d"] | None:
-        """All points, in float64."""
+        """All points, as rows of numbers in float64."""
         return None
 
     @property
     def graph(self) -> "WholeGraph | None":
-        """All nodes and edges."""
+        """All nodes and edges of a graph."""
         return None
 
     @property
     def steps(self) -> "TransitionData | None":
-        """All steps."""
+        """All recorded steps of a process."""
         return None
 
     @property
     def numbered(self) -> bool:
-        """Whether nodes or states are known by their number alone."""
+        """Whether nodes or states are known only by their number."""
         return False
 
     @property
     def episodes(self) -> Sequence[Float[np.ndarray, "_ d"]] | None:
-        """All series."""
+        """All time series."""
         return None
 
     @property
     def held_out(self) -> "Source | None":
-        """More of the same that nothing is trained on."""
+        """A source of held-out data, which nothing is trained on."""
         return None
 
     @property
     def in_order(self) -> Iterator[Batch] | None:
-        """Batches of one size, enough to tell the scatter over time."""
+        """All the data in order of time, in batches of one size: enough of them to measure the scatter over time."""
         return None

@@ -1,4 +1,4 @@
-"""Densities for the parts of a mixture: a Gaussian, and two that crowd around a point."""
+"""Densities for the components of a mixture: a Gaussian, and two that concentrate around a point."""
 
 from collections.abc import Sequence
 from math import gamma, log, pi
@@ -14,7 +14,7 @@ from eigenax.checks import as_vector
 
 
 class Gaussian(eqx.Module):
-    """A normal density, its spread a standard deviation (for all axes or one for each) or a covariance matrix.
+    """A normal density. `spread` is a standard deviation, for all axes or one for each, or a covariance matrix.
 
     >>> Gaussian(0.0, 2.0, dims=3).shape
     (3,)
@@ -22,7 +22,7 @@ class Gaussian(eqx.Module):
 
     mean: Float[np.ndarray, " d"]
     cholesky: Float[np.ndarray, "d d"]
-    """L of the covariance L Lᵀ."""
+    """The Cholesky factor L of the covariance L Lᵀ."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class Gaussian(eqx.Module):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return (len(self.mean),)
 
     @property
     def n_uniforms(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
+        """How many numbers between 0 and 1 make one point."""
         return len(self.mean)
 
     def icdf(self, uniform: Float[Array, "b d"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
+        """Turn numbers between 0 and 1 into points."""
         normal = ndtri(uniform) @ jnp.asarray(self.cholesky, uniform.dtype).T
         return jnp.asarray(self.mean, uniform.dtype) + normal
 
@@ -67,9 +67,10 @@ class Gaussian(eqx.Module):
 
 
 class Radial(eqx.Module):
-    """A density ∝ exp(−r/s)/r around a centre, for the neighbourhood of a point singularity.
+    """A density ∝ exp(−r/s)/r around a centre, to draw points near a singularity; s is the `scale`.
 
-    Its 1/r keeps the variance of a Coulomb potential's moments finite in two dimensions and more.
+    In two and more dimensions its 1/r keeps the variance of a Coulomb potential's moments finite; in one dimension the
+    density is ∝ exp(−r/s).
     """
 
     centre: tuple[float, ...] = eqx.field(static=True)
@@ -82,40 +83,42 @@ class Radial(eqx.Module):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return (len(self.centre),)
 
     @property
     def _radial_power(self) -> int:
+        """The shape parameter of the gamma distribution of the radius."""
         return max(len(self.centre) - 1, 1)
 
     @property
     def n_uniforms(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
-        return self._radial_power + _direction_numbers(len(self.centre))
+        """How many numbers between 0 and 1 make one point."""
+        return self._radial_power + _n_direction_uniforms(len(self.centre))
 
     def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
         """A gamma-distributed radius in a uniform direction, never exactly at the centre."""
-        # The shape is a whole number: a sum of exponentials.
+        # The shape parameter is a whole number, so the radius is a sum of exponentially distributed numbers.
         power = self._radial_power
         radius = -self.scale * jnp.log(uniform[:, :power]).sum(1, keepdims=True)
         direction = _directions(uniform[:, power:], len(self.centre))
         return (
             jnp.asarray(self.centre, uniform.dtype)
-            + jnp.maximum(radius, _least_radius(self.scale, self.centre, uniform)) * direction
+            + jnp.maximum(radius, _min_radius(self.scale, self.centre, uniform)) * direction
         )
 
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The density at x."""
         dims, power = len(self.centre), self._radial_power
         r = jnp.linalg.norm(x - jnp.asarray(self.centre, x.dtype), axis=-1)
-        return r ** (power - dims) * jnp.exp(-r / self.scale) / (_sphere(dims) * gamma(power) * self.scale**power)
+        return r ** (power - dims) * jnp.exp(-r / self.scale) / (_sphere_area(dims) * gamma(power) * self.scale**power)
 
 
 class LogUniformRadius(eqx.Module):
-    """Points around a centre, as many at every scale: the radius r has the density ∝ 1/(inner + r) up to `outer`.
+    """Points around a centre at a log-uniform radius r, whose density is ∝ 1/(inner + r) up to `outer`.
 
-    For a singularity whose states may be of any size between the two.
+    Every length scale between `inner` and `outer` gets about as many points: for a singularity whose states may have
+    any such size.
 
     >>> LogUniformRadius(0.01, 100.0, dims=2).shape
     (2,)
@@ -132,49 +135,51 @@ class LogUniformRadius(eqx.Module):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return (len(self.centre),)
 
     @property
-    def _octaves(self) -> float:
+    def _log_range(self) -> float:
+        """∫ dr / (inner + r) from 0 to `outer`."""
         return log((self.outer + self.inner) / self.inner)
 
     @property
     def n_uniforms(self) -> int:
-        """How many numbers between 0 and 1 place one point."""
-        return 1 + _direction_numbers(len(self.centre))
+        """How many numbers between 0 and 1 make one point."""
+        return 1 + _n_direction_uniforms(len(self.centre))
 
     def icdf(self, uniform: Float[Array, "b m"]) -> Float[Array, "b d"]:
-        """The points that uniform numbers stand for."""
-        radius = self.inner * jnp.expm1(self._octaves * uniform[:, :1])
-        radius = jnp.maximum(radius, _least_radius(self.inner, self.centre, uniform))
+        """Turn numbers between 0 and 1 into points."""
+        radius = self.inner * jnp.expm1(self._log_range * uniform[:, :1])
+        radius = jnp.maximum(radius, _min_radius(self.inner, self.centre, uniform))
         return jnp.asarray(self.centre, uniform.dtype) + radius * _directions(uniform[:, 1:], len(self.centre))
 
     def density(self, x: Float[Array, "b d"]) -> Float[Array, " b"]:
         """The density at x."""
         dims = len(self.centre)
         r = jnp.linalg.norm(x - jnp.asarray(self.centre, x.dtype), axis=-1)
-        # A little more than the outermost radius is rounding.
-        along = jnp.where(r <= self.outer * (1 + 1e-5), 1 / (self._octaves * (self.inner + r)), 0)
-        return along / (_sphere(dims) * r ** (dims - 1))
+        # Rounding may put a point just beyond the outer radius.
+        along = jnp.where(r <= self.outer * (1 + 1e-5), 1 / (self._log_range * (self.inner + r)), 0)
+        return along / (_sphere_area(dims) * r ** (dims - 1))
 
 
-def _least_radius(scale: float, centre: tuple[float, ...], like: Float[Array, "b m"]) -> float:
-    """So small that it does not matter, so large that adding it to the centre is not lost to rounding."""
+def _min_radius(scale: float, centre: tuple[float, ...], like: Float[Array, "b m"]) -> float:
+    """A radius so small that it does not matter, yet large enough to survive rounding when added to the centre."""
     return max(1e-6 * scale, 16 * float(jnp.finfo(like.dtype).eps) * max(map(abs, centre)))
 
 
-def _sphere(dims: int) -> float:
-    """The surface of the unit ball."""
+def _sphere_area(dims: int) -> float:
+    """The area of the unit sphere in this many dimensions."""
     return 2 * pi ** (dims / 2) / gamma(dims / 2)
 
 
-def _direction_numbers(dims: int) -> int:
+def _n_direction_uniforms(dims: int) -> int:
+    """How many uniform numbers make one random direction."""
     return dims - 1 if dims in {2, 3} else dims
 
 
 def _directions(uniform: Float[Array, "b m"], dims: int) -> Float[Array, "b d"]:
-    """Unit vectors, uniform on the sphere."""
+    """Unit vectors that are uniform on the sphere, from uniform numbers."""
     if dims == 1:
         return jnp.where(uniform < 0.5, -1.0, 1.0)
     angle = 2 * jnp.pi * uniform[:, :1]

@@ -1,4 +1,4 @@
-"""Walks on a graph, whose steps are pairs of nodes."""
+"""Random walks on a graph, whose steps are pairs of nodes."""
 
 import warnings
 from typing import Any
@@ -15,21 +15,22 @@ from eigenax.core.batch import Pairs
 from eigenax.sources.base import HostData, Source
 from eigenax.sources.graph_data import WholeGraph
 
-LENGTH = 3
-"""Nodes of a walk: the one in the middle knows two of its neighbours, and residuals need as many."""
+WALK_NODES = 3
+"""Nodes in a walk: residuals need two independent estimates of L u, and the node in the middle has two neighbours."""
 
 
 class Graph(Source):
-    """The edges of an undirected graph, whose nodes are known by their features: a row of numbers, or an image, each;
-    by their number unless given.
+    """The edges of an undirected graph whose nodes have features, or are known by their number if none are given.
 
-    `edges` is a symmetric sparse matrix of weights, an undirected graph of networkx, whose nodes are numbered as they
-    come, or a list of pairs of node numbers, each edge in one direction or all in both, with `weights` if they differ.
-    All nodes count alike in the inner product, which makes `GraphLaplacian` D − A, or by `measure="degrees"`, which
-    makes it I − D⁻¹A; nodes without edges do not count.
+    `edges` is a symmetric sparse matrix of weights, an undirected networkx graph, whose nodes are numbered in its own
+    order, or a list of pairs of node numbers. A list holds each edge once, or every edge in both directions; give
+    `weights` with it unless all are one. `features` has a row of numbers, or an image, for each node.
 
-    A batch of `size` is as many walks of three nodes along edges drawn uniformly, weighted without bias; where that is
-    as many as there are nodes, it is the whole graph, each node once.
+    `measure` sets the weights of nodes in the inner product. By default they are equal, and `GraphLaplacian` is D − A.
+    With `measure="degrees"` they are the degrees, and it is I − D⁻¹A. Nodes without edges have no weight.
+
+    A batch of `size` is that many random walks of three nodes along uniformly drawn edges, with weights that keep
+    means unbiased. If `size` is at least the number of nodes, the batch is the whole graph, each node once.
 
     >>> ring = Graph([(k, (k + 1) % 10) for k in range(10)], features=np.eye(10))
     >>> ring.shape
@@ -38,16 +39,17 @@ class Graph(Source):
 
     features: Float[Array, "nodes ..."]
     first: Int[Array, " entries"]
-    """Row of each entry of the matrix of weights, row by row."""
+    """The row of each entry of the weight matrix, in the order of rows."""
     second: Int[Array, " entries"]
+    """The column of each entry."""
     pair_weights: Float[Array, " entries"]
-    """The matrix of weights, over how often an entry is drawn."""
+    """The entries of the weight matrix, each divided by how often it is drawn."""
     node_weights: Float[Array, " nodes"]
-    """What a node counts, over how often it is drawn: edges lend it to their ends."""
+    """The endpoint weight of each node: its weight in the inner product, divided by how often it is drawn."""
     row_starts: Int[Array, " nodes_and_one"]
-    """Where the entries of each row begin."""
+    """The index of the first entry of each row."""
     nodes: int = eqx.field(static=True)
-    """How many nodes have edges."""
+    """The number of nodes with edges."""
     measure: str = eqx.field(static=True)
     host: HostData[WholeGraph] = eqx.field(static=True)
     is_numbered: bool = eqx.field(static=True)
@@ -64,7 +66,7 @@ class Graph(Source):
         if measure not in {"nodes", "degrees"}:
             raise ValueError(f"measure must be 'nodes' or 'degrees'; got {measure!r}")
         self.is_numbered = features is None
-        features = np.arange(_count_of(edges), dtype=float)[:, None] if features is None else features
+        features = np.arange(_node_count(edges), dtype=float)[:, None] if features is None else features
         self.features = as_real("features", features)
         if self.features.ndim < 2:
             raise ValueError(
@@ -80,13 +82,13 @@ class Graph(Source):
             )
         self.row_starts, self.second = jnp.asarray(matrix.indptr, jnp.int32), jnp.asarray(matrix.indices, jnp.int32)
         self.first = jnp.asarray(np.repeat(np.arange(len(counts)), counts), jnp.int32)
-        # Edges are drawn uniformly: a node with c of all the entries once in entries / c times.
-        count_for = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
+        # Entries are drawn uniformly: a node with c of them is drawn once in entries / c times.
+        weight_of_node = np.ones(len(counts)) if measure == "nodes" else matrix.sum(1)
         total = self.nodes if measure == "nodes" else matrix.sum()
         self.measure = measure
         self.host = HostData(lambda: WholeGraph(np.asarray(features, np.float64), matrix, measure))
         self.pair_weights = jnp.asarray(matrix.data * (entries / total), float)
-        self.node_weights = jnp.asarray(count_for * (entries / total) / np.maximum(counts, 1), float)
+        self.node_weights = jnp.asarray(weight_of_node * (entries / total) / np.maximum(counts, 1), float)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -95,12 +97,12 @@ class Graph(Source):
 
     @property
     def graph(self) -> WholeGraph | None:
-        """All nodes and edges, unless nodes are images."""
+        """All nodes and edges; None if nodes are images."""
         return self.host.data if self.features.ndim == 2 else None
 
     @property
     def numbered(self) -> bool:
-        """Unless features were given."""
+        """Whether nodes are known only by their number, because no features were given."""
         return self.is_numbered
 
     def whole(self) -> Pairs:
@@ -109,10 +111,10 @@ class Graph(Source):
         return Pairs(self.features, self.first, self.second, self.pair_weights, endpoint_weights)
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
-        """So many walks, or the whole graph where that is less."""
+        """`size` walks, or the whole graph if it has no more nodes than that."""
         if size >= self.nodes:
             return self.whole()
-        at_first, *steps = jax.random.split(key, LENGTH)
+        at_first, *steps = jax.random.split(key, WALK_NODES)
         node = self.first[jax.random.randint(at_first, (size,), 0, len(self.first))]
         walk, weights = [node], []
         for step in steps:
@@ -122,7 +124,7 @@ class Graph(Source):
             walk.append(node)
             weights.append(self.pair_weights[entry])
         nodes = jnp.concatenate(walk)
-        index = jnp.arange(size * (LENGTH - 1))
+        index = jnp.arange(size * (WALK_NODES - 1))
         endpoint_weights = self.node_weights[nodes]
         return Pairs(
             self.features[nodes],
@@ -133,18 +135,18 @@ class Graph(Source):
         )
 
 
-def _count_of(edges: Any) -> int:
-    """How many nodes a graph has, from whatever describes it."""
+def _node_count(edges: Any) -> int:
+    """The number of nodes of a graph, from any of its descriptions."""
     if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
         return len(edges.nodes)
     if scipy.sparse.issparse(edges):
         return edges.shape[0]
-    numbers = as_array("edges", edges)  # of anything else than numbers `adjacency` says what is wrong
+    numbers = as_array("edges", edges)  # `adjacency` refuses what is not numbers
     return int(numbers.max(initial=-1)) + 1 if np.issubdtype(numbers.dtype, np.integer) else 0
 
 
 def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
-    """The symmetric matrix of weights of a graph, from whatever describes it, or one sentence on what is wrong."""
+    """The symmetric weight matrix of a graph, from any of its descriptions; an error says what is wrong with them."""
     if hasattr(edges, "adjacency") and hasattr(edges, "nodes"):
         edges = _from_networkx(edges)
     if scipy.sparse.issparse(edges):
@@ -171,14 +173,14 @@ def adjacency(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
 
 
 def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
-    """The matrix of a networkx graph, whose nodes are numbered in its own order."""
+    """The weight matrix of a networkx graph, whose nodes are numbered in its own order."""
     if graph.is_directed():
         raise ValueError("edges must be an undirected graph; got a directed one: graph.to_undirected()")
     numbers = {node: number for number, node in enumerate(graph.nodes)}
     if numbers.keys() == set(range(len(numbers))) and any(node != number for node, number in numbers.items()):
         raise ValueError(
-            f"the nodes of the graph are 0 to {len(numbers) - 1} in another order: give list(graph.edges) if they are "
-            "numbers of rows of features, or networkx.convert_node_labels_to_integers(graph) if rows are in its order"
+            f"the nodes of the graph are 0 to {len(numbers) - 1} in another order: give list(graph.edges) if these are "
+            "the rows of features, or networkx.convert_node_labels_to_integers(graph) if row k is its k-th node"
         )
     entries = [(numbers[a], numbers[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
     first, second, values = np.array(entries, np.float64).reshape(-1, 3).T
@@ -187,6 +189,7 @@ def _from_networkx(graph: Any) -> scipy.sparse.csr_array:
 
 
 def _from_list(edges: Any, weights: Any, nodes: int) -> scipy.sparse.csr_array:
+    """The weight matrix of a list of edges, each given once or all in both directions."""
     pairs = np.asarray(edges)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise ValueError(

@@ -1,5 +1,4 @@
-"""Second moments of functions on a graph, of all its edges or of steps along them, in float64: data as sources declare
-it."""
+"""All the data of a graph or of recorded steps, as sources declare it, and moments of functions on it, in float64."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -14,21 +13,29 @@ from eigenax.core.row_keys import distinct
 from eigenax.core.standard_error import scatter_of
 from eigenax.progress import progress_track
 
-PIECE, BATCH, LOOKED_AT = 4096, 1024, 20_000
-"""Nodes and steps that are held at once, edges that tell how far nodes are apart."""
+PIECE = 4096
+"""Nodes that are evaluated at once."""
+BATCH = 1024
+"""Steps that are evaluated at once."""
+LOOKED_AT = 20_000
+"""Randomly chosen edges or steps, from which the distance between neighbouring nodes is estimated."""
 
 Functions = Callable[[Float[np.ndarray, "p d"]], Float[np.ndarray, "p f"]]
+"""Maps p rows of features to the values of f functions."""
 
 
 class Sums(NamedTuple):
-    """Σ = ⟨u, u⟩ and Π = ⟨u, L u⟩ of functions u."""
+    """The moments Σ_ij = ⟨u_i, u_j⟩ and Π_ij = ⟨u_i, L u_j⟩ of functions u."""
 
     sigma: Float[np.ndarray, "f f"]
     pi: Float[np.ndarray, "f f"]
 
 
 class Quotients(NamedTuple):
-    """⟨v, L v⟩/⟨v, v⟩, how far they are from exact values, and residual norms ‖(L − λ) v‖/‖v‖."""
+    """Rayleigh quotients ⟨v, L v⟩/⟨v, v⟩, their estimated distances from exact eigenvalues, and residual norms.
+
+    A residual norm is ‖(L − λ) v‖/‖v‖.
+    """
 
     values: Float[np.ndarray, " n"]
     distances: Float[np.ndarray, " n"]
@@ -36,7 +43,7 @@ class Quotients(NamedTuple):
 
 
 class WholeGraph:
-    """All nodes and edges of a graph, and `scale` times its Laplacian, in float64."""
+    """All nodes and edges of a graph, and `scale` times its Laplacian, in float64; `counts` are weights of nodes."""
 
     def __init__(
         self,
@@ -53,25 +60,25 @@ class WholeGraph:
 
     @cached_property
     def laplacian(self) -> scipy.sparse.csr_array:
-        """`scale` times D − A, over what all nodes count."""
+        """`scale` times D − A, divided by the total weight of the nodes."""
         return self.scale / self.total * laplacian_of(self.matrix)
 
     @cached_property
     def size(self) -> float:
-        """Of the operator: its largest eigenvalue is at most twice that."""
+        """The largest diagonal element of the operator, whose largest eigenvalue is at most twice that."""
         counted = self.counts > 0
         return float(np.abs(self.laplacian.diagonal()[counted] / self.counts[counted]).max())
 
     def scaled(self, scale: float) -> "WholeGraph":
-        """The same with another multiple of the Laplacian."""
+        """The same graph with another multiple of its Laplacian."""
         if scale == self.scale:
             return self
         return WholeGraph(self.rows, self.matrix, self.measure, scale, self.total * self.counts)
 
     def merged(self, places: Int[np.ndarray, " merged"], numbers: Int[np.ndarray, " nodes"]) -> "WholeGraph":
-        """Of nodes with the same number one, which has all their edges and counts as they do together.
+        """Merge nodes of the same number into one, which has all their edges and the sum of their weights.
 
-        Each has the row at its place.
+        `places` holds, for each merged node, a node whose row it keeps.
         """
         if len(places) == len(numbers):
             return self
@@ -80,19 +87,19 @@ class WholeGraph:
         return WholeGraph(self.rows[places], matrix, self.measure, self.scale, self.total * (into @ self.counts))
 
     def check(self, n: int) -> None:
-        """Refuse more functions than can differ."""
+        """Refuse to look for more functions than there are nodes with edges."""
         if n > self.rank:
             raise ValueError(f"n must be at most the number of nodes with edges, {self.rank}; got {n}")
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
-        """What some edges change."""
+        """How the features change along a random sample of edges."""
         matrix = self.laplacian.tocoo()
         first, second = (part[matrix.row != matrix.col] for part in (matrix.row, matrix.col))
         some = np.random.default_rng(seed).permutation(len(first))[:LOOKED_AT]
         return self.rows[first[some]] - self.rows[second[some]]
 
     def moments(self, functions: Functions, progress: bool) -> Sums:
-        """Of functions of all nodes."""
+        """The moments of functions over all nodes and edges."""
         sums: list[np.ndarray] = []
         for nodes, laplacian in self._pieces(progress):
             u, lu = functions(self.rows[nodes]), of_neighbours(laplacian, functions, self.rows)
@@ -101,7 +108,7 @@ class WholeGraph:
         return Sums(sums[0], (sums[1] + sums[1].T) / 2)
 
     def quotients(self, v: Float[np.ndarray, "nodes n"]) -> Quotients:
-        """Of functions as they are at nodes, which rounding has made others than the moments tell."""
+        """Rayleigh quotients from the values v at nodes: rounding has moved these from what the moments describe."""
         counted, lv = self.counts > 0, self.laplacian @ v
         norms = self.counts @ v**2
         values = (v * lv).sum(0) / norms
@@ -118,9 +125,9 @@ class WholeGraph:
 
 
 class TransitionData:
-    """All steps of a process, and `scale` times the Laplacian of their graph, in float64.
+    """All recorded steps of a process, and `scale` times the Laplacian of the graph they form, in float64.
 
-    Every other batch of them tells whether functions found on the rest hold.
+    Functions found on every other batch of steps can be validated on the rest.
     """
 
     def __init__(self, before: Real[np.ndarray, "steps d"], after: Real[np.ndarray, "steps d"], scale: float = 1.0):
@@ -129,27 +136,30 @@ class TransitionData:
         self.before, self.after, self.rows, self.scale = before, after, before, scale
 
     def scaled(self, scale: float) -> "TransitionData":
-        """The same with another multiple of the Laplacian."""
+        """The same steps with another multiple of the Laplacian."""
         return TransitionData(self.before, self.after, scale)
 
     @cached_property
     def states(self) -> "States":
-        """The rows that differ, and which of them each step leads from and to."""
+        """The distinct rows, and the numbers of the two that each step leads from and to."""
         rows = np.concatenate([self.before, self.after])
         places, numbers = distinct(rows)
         return States(rows[places], *np.split(numbers, 2))
 
     def half(self) -> Bool[np.ndarray, " steps"]:
-        """Which steps are in the first half of `halves`."""
+        """Which steps are in the first of the two `halves`."""
         return np.arange(len(self.before)) // self._size % 2 == 0
 
     def changes(self, seed: int) -> Float[np.ndarray, "e d"]:
-        """What some steps change."""
+        """How the features change in a random sample of steps."""
         some = np.random.default_rng(seed).permutation(len(self.before))[:LOOKED_AT]
         return self.after[some] - self.before[some]
 
     def halves(self, functions: Functions, progress: bool) -> tuple[Sums, Sums]:
-        """Of functions at both ends of steps, those of every other batch apart; both are shares of one mean."""
+        """The moments of functions over the even and over the odd batches of steps, at both ends of each step.
+
+        Both are divided by the number of all steps, so that their sum is the mean over all steps.
+        """
         sums: dict[int, list[np.ndarray]] = {}
         for number, (before, after) in enumerate(self._batches(progress)):
             u, v = functions(before), functions(after)
@@ -161,7 +171,7 @@ class TransitionData:
         return first, second
 
     def errors(self, functions: Functions, values: Float[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
-        """Standard errors from the scatter between groups of steps; of residuals single steps tell nothing."""
+        """Standard errors from the scatter between groups of steps, and NaN for residuals: steps do not tell them."""
         influence = []
         for before, after in self._batches(False):
             u, v = functions(before), functions(after)
@@ -179,14 +189,14 @@ class TransitionData:
 
 
 class States(NamedTuple):
-    """Rows that differ, and steps between them, by their numbers."""
+    """The distinct rows, and the steps between them by the numbers of these rows."""
 
     rows: Float[np.ndarray, "states d"]
     before: Int[np.ndarray, " steps"]
     after: Int[np.ndarray, " steps"]
 
     def graph(self, steps: Bool[np.ndarray, " steps"] | slice, scale: float) -> WholeGraph:
-        """Of some of the steps, each an edge; states count by the steps they are in."""
+        """The graph whose edges are these steps; each state is weighted by the steps it is in."""
         entries, many = (self.before[steps], self.after[steps]), len(self.rows)
         taken = scipy.sparse.csr_array((np.ones(len(entries[0])), entries), (many, many))
         return WholeGraph(self.rows, scipy.sparse.csr_array(taken + taken.T), "degrees", scale)
@@ -198,7 +208,7 @@ def laplacian_of(matrix: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
 
 
 def counts_of(matrix: scipy.sparse.csr_array, measure: str) -> Float[np.ndarray, " nodes"]:
-    """What each node counts: alike where it has edges, or by its degree."""
+    """The weight of each node: its degree, or, unless `measure` is "degrees", one if it has edges and zero if not."""
     degrees = matrix.sum(1)
     return degrees if measure == "degrees" else (degrees > 0).astype(float)
 
@@ -206,12 +216,12 @@ def counts_of(matrix: scipy.sparse.csr_array, measure: str) -> Float[np.ndarray,
 def of_neighbours(
     matrix: scipy.sparse.csr_array, functions: Functions, rows: Float[np.ndarray, "nodes d"]
 ) -> Float[np.ndarray, "p f"]:
-    """A u for some rows of a matrix A: u is wanted at the nodes that those touch only."""
+    """A u for some rows of a matrix A; u is evaluated only at the nodes that these rows touch."""
     touched, places = np.unique(matrix.indices, return_inverse=True)
     shape = (len(matrix.indptr) - 1, len(touched))
     return scipy.sparse.csr_array((matrix.data, places, matrix.indptr), shape) @ functions(rows[touched])
 
 
 def in_pieces(functions: Functions, rows: Float[np.ndarray, "nodes d"]) -> Iterator[Float[np.ndarray, "p f"]]:
-    """Functions of all rows, a few at a time."""
+    """The values of functions at all rows, in pieces."""
     return (functions(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE))

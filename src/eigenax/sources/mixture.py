@@ -1,4 +1,4 @@
-"""Points drawn where they are needed, with weights that undo it."""
+"""Points drawn where they are needed, with importance weights that undo the bias."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,8 +16,8 @@ from eigenax.sources.base import Component, Source
 class Mixture(Source):
     """A box sampled by several densities at once, each point weighted by uniform density / mixture density.
 
-    The inner product stays that of the box, so results compare with `box` itself. Each component gets a
-    fixed share of every batch; what falls outside the box has weight zero.
+    The inner product stays that of the box, so that results can be compared with those of `box` itself. Each component
+    gets a fixed share of every batch; points that fall outside the box have weight zero.
 
     >>> from eigenax import Radial
     >>> box = Box(-80.0, 80.0, dims=2)
@@ -36,17 +36,19 @@ class Mixture(Source):
             )
         for component in components:
             if component.shape != box.shape:
-                raise ValueError(f"components must live in the box, {box.shape}; got {component} of {component.shape}")
+                raise ValueError(
+                    f"components must have points of the box's shape, {box.shape}; got {component} of {component.shape}"
+                )
         self.shares = tuple(share / sum(shares) for share in shares)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return self.box.shape
 
     @property
     def domain(self) -> Box:
-        """The box."""
+        """The box, whose inner product it is."""
         return self.box
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
@@ -54,7 +56,7 @@ class Mixture(Source):
         return self._placed(key, size, independent, 0)
 
     def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
-        """The same, those of each component evenly spread."""
+        """The same, with evenly spread points for each component."""
         return self._placed(key, size, shifted_lattice, part)
 
     def _placed(self, key: PRNGKeyArray, size: int, uniform: Callable[..., Array], part: int | Array) -> Points:
@@ -64,14 +66,15 @@ class Mixture(Source):
         x = jnp.concatenate(drawn)
         mixture = sum((count / size) * piece.density(x) for piece, count, _ in pieces)
         uniform_density = self.box.density(x)
-        # The farthest draws of a Gaussian may lie where its density is too small for float32.
+        # The farthest draws of a Gaussian may lie where its density rounds to zero in float32.
         weights = uniform_density / jnp.where(uniform_density > 0, mixture, 1)
-        # Those of no weight are somewhere inside, and not at a face, where a potential may be infinite.
+        # Points of weight zero are moved into the box, and not to a face, where a potential may be infinite.
         low, high = jnp.asarray(self.box.low, x.dtype), jnp.asarray(self.box.high, x.dtype)
         elsewhere = low + (x - low) % (high - low)
         return Points(jnp.where(uniform_density[:, None] > 0, x, elsewhere), weights)
 
 
 def _apportion(size: int, shares: tuple[float, ...]) -> list[int]:
+    """Divide `size` into whole numbers in proportion to the shares."""
     edges = [round(size * sum(shares[: i + 1])) for i in range(len(shares))]
     return [b - a for a, b in zip([0, *edges], edges, strict=False)]

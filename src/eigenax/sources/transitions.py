@@ -1,4 +1,4 @@
-"""Steps of a process from one observation to the next, whose states nobody counts."""
+"""Recorded steps of a process from one observation to the next; its states need not be numbered."""
 
 from typing import Any
 
@@ -14,12 +14,11 @@ from eigenax.sources.graph_data import TransitionData
 
 
 class Transitions(Source):
-    """Recorded steps, drawn uniformly: each an observation and the next one, a row of numbers, an image, or the number
-    of a state.
+    """Recorded steps, drawn uniformly; each is an observation and the next one.
 
-    They are the edges of the graph that the process walks on, each as often as it was taken; `GraphLaplacian` of them
-    is I − D⁻¹A of that graph, without its states being numbered. Whole numbers, one a step, are numbers of states,
-    which tell nothing else.
+    An observation is a row of numbers, an image, or the number of a state: integers, one for each step, are numbers of
+    states and not features. The steps are edges of the graph that the process walks on, weighted by how often they
+    were taken. `GraphLaplacian` on them is I − D⁻¹A of that graph, whose states need not be numbered.
 
     >>> place = np.arange(10)
     >>> Transitions(place, (place + 1) % 10).shape
@@ -52,7 +51,7 @@ class Transitions(Source):
 
     @classmethod
     def of_environment(cls, env: Any, steps: int = 10_000, seed: int = 0) -> "Transitions":
-        """The steps of a random agent in a Gymnasium environment; none crosses the end of an episode."""
+        """Record the steps of a random agent in a Gymnasium environment; no step crosses the end of an episode."""
         episodes = random_episodes(env, positive_int("steps", steps), seed)
         return cls(*(np.concatenate(parts) for parts in zip(*((one[:-1], one[1:]) for one in episodes), strict=True)))
 
@@ -63,22 +62,22 @@ class Transitions(Source):
 
     @property
     def steps(self) -> TransitionData | None:
-        """All steps, unless observations are images."""
+        """All steps; None if observations are images."""
         return self.host.data if self.before.ndim == 2 else None
 
     @property
     def numbered(self) -> bool:
-        """Where observations are whole numbers, one a step."""
+        """Whether observations are integers, one for each step, and thus numbers of states."""
         return self.is_numbered
 
     def sample(self, key: PRNGKeyArray, size: int) -> Pairs:
-        """So many steps, all of weight one."""
+        """`size` random steps, all of weight one."""
         index = jax.random.randint(key, (size,), 0, len(self.before))
         return pairs_of(self.before[index], self.after[index])
 
 
 def are_numbers(observations: np.ndarray) -> bool:
-    """Whether these are numbers of states, one for each step, also in a column.
+    """Whether these are numbers of states: integers, one for each step, in a vector or a column.
 
     >>> are_numbers(np.array([[3], [1]])), are_numbers(np.array([[3.0], [1.0]]))
     (True, False)
@@ -89,7 +88,7 @@ def are_numbers(observations: np.ndarray) -> bool:
 
 
 def random_episodes(env: Any, steps: int, seed: int) -> list[np.ndarray]:
-    """What a random agent sees in so many steps of a Gymnasium environment, episode by episode."""
+    """The observations of a random agent in this many steps of a Gymnasium environment, episode by episode."""
     if not hasattr(env, "action_space"):
         raise ValueError(f"env must be an environment that was made: gymnasium.make(…); got {env!r}")
     space = getattr(env, "observation_space", None)

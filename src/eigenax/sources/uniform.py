@@ -1,4 +1,4 @@
-"""Points of a domain, and of a density."""
+"""Sources of points that are uniform on a domain, or distributed with a density."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from eigenax.sources.base import Component, Sampler, Source
 
 
 class Uniform(Source):
-    """The points of a domain, uniform on it: what `solve` takes for a `Box` or a `Surface`.
+    """Points that are uniform on a domain: the source that `solve` makes of a `Box` or a `Surface`.
 
     >>> from eigenax import Box
     >>> Uniform(Box(-1, 1, dims=2)).shape
@@ -24,17 +24,17 @@ class Uniform(Source):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return self.over.shape
 
     @property
     def domain(self) -> Domain:
-        """The domain."""
+        """The domain that the points are uniform on."""
         return self.over
 
     @property
     def density(self) -> Component | None:
-        """That of a box; points of a curved domain are weighted."""
+        """The uniform density on a box; None on a curved domain, whose points are weighted instead."""
         return self.over.uniform_density
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
@@ -51,7 +51,7 @@ class Uniform(Source):
 
 
 class Distribution(Source):
-    """The points of a density such as `Gaussian`, all of weight one: means over them are means under it.
+    """Points distributed with a density such as `Gaussian`, all of weight one: means over them are means under it.
 
     >>> from eigenax import Gaussian
     >>> Distribution(Gaussian(0.0, 1.0, dims=2)).shape
@@ -62,12 +62,12 @@ class Distribution(Source):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(d,)."""
+        """(d,), the shape of one point."""
         return self.of.shape
 
     @property
     def density(self) -> Component:
-        """The density."""
+        """The density of the points."""
         return self.of
 
     def sample(self, key: PRNGKeyArray, size: int) -> Points:
@@ -83,7 +83,7 @@ class Distribution(Source):
 
 
 def as_source(given: Any) -> Source:
-    """What draws independent points, or an error.
+    """The source of independent points that a domain, density, source or sampler stands for; others are refused.
 
     >>> from eigenax import Adaptive, Box
     >>> type(as_source(Adaptive(Box(0, 1)))).__name__
@@ -99,7 +99,7 @@ def as_source(given: Any) -> Source:
 
 
 def as_sampler(given: Any) -> Any:
-    """A sampler or a source as it is; a domain, or a density, as the source of its points; and whatever else as it is.
+    """Turn a domain or a density into the source of its points; return samplers and anything else unchanged.
 
     >>> from eigenax import Box
     >>> type(as_sampler(Box(0, 1))).__name__

@@ -117,7 +117,7 @@ def test_features_are_those_of_the_step_that_was_best_on_other_frames(tmp_path, 
     last = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["kept_step"] < last["step"]
     result = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert (result["steps"], result["stopped"]) == (last["step"], "more steps do no better on data that were held out")
+    assert (result["steps"], result["stopped"]) == (last["step"], "more steps do no better on held-out data")
     said = f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames"
     assert said in " ".join(capsys.readouterr().out.split())
     assert result["columns"]["held out"][0] < 3

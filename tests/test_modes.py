@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.io.files import pack_tensors
 from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
@@ -73,7 +74,7 @@ def test_points_on_a_line_need_their_axis():
 
 
 def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):
-    samples = FreshSamples(POINTS, seed=5, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=5, purpose=Stream.OVERLAPS, samples=2**16)
     sigma, pi, _ = moments(modes.at_point, hamiltonian(), samples)
     np.testing.assert_allclose(sigma, np.eye(3), atol=0.05)
     np.testing.assert_allclose(np.diag(pi), modes.eigenvalues, rtol=0.05)
@@ -90,7 +91,7 @@ def test_standard_errors_of_evenly_spread_points_are_no_less_than_the_scatter_be
 
 
 def test_residuals_are_the_norm_of_what_is_left(modes):
-    samples = FreshSamples(POINTS, seed=7, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=7, purpose=Stream.OVERLAPS, samples=2**16)
 
     def squared(batch):
         v = jax.vmap(modes.at_point)(batch.x)

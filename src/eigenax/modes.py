@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 from eigenax.checks import positive_int
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, full_precision, precision_scope
+from eigenax.core.random_streams import Stream
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import RunError
@@ -140,9 +141,11 @@ class Modes(eqx.Module):
                 "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
-        operator.check(place.sample(jax.random.key(self.seed), 64))
+        operator.check(place.sample(jax.random.key(0), 64))
         samples = positive_int("samples", samples, BATCHES)
-        fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
+        fresh = FreshSamples(
+            place, self.seed, Stream.MATRIX_ELEMENTS, samples, evenly=operator.local, precision=self.precision
+        )
 
         (elements,) = fresh.map(_elements, combined(self.network, self.coefficients), operator)
         return MatrixElements(elements.mean(0), elements.std(0, ddof=1) / np.sqrt(len(elements)))

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import mathieu_a, mathieu_b
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.io.checkpoint import checkpoints
 from eigenax.lab.spectra.line import line_energies
 from eigenax.measurement import moments
@@ -57,7 +58,7 @@ def test_the_weak_form_is_the_strong_one_for_them():
     """E[∇u ∇uᵀ] = E[u (−∇²u)ᵀ] where nothing is left at the faces."""
     box = ex.Box([0.0, 0.0], [3.0, 1.0], boundary=("neumann", "dirichlet"))
     network = around(-ex.Laplacian(), box, separate=True)
-    fresh = FreshSamples(ex.Uniform(box), 0, purpose=2, samples=2**15, evenly=True, precision="float64")
+    fresh = FreshSamples(ex.Uniform(box), 0, purpose=Stream.FINDING, samples=2**15, evenly=True, precision="float64")
     _, strong, _ = moments(network, -ex.Laplacian("exact"), fresh)
 
     def of_batch(batch, network):

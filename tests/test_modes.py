@@ -13,7 +13,9 @@ import eigenax as ex
 from eigenax.core.random_streams import Stream
 from eigenax.io.files import pack_tensors
 from eigenax.measurement import moments
+from eigenax.networks.boundary import BoxFactor
 from eigenax.samples import FreshSamples
+from eigenax.solvers.default_parts import network_key
 
 BOX = ex.Box([-3, -2], [3, 4])
 POINTS = ex.Uniform(BOX)
@@ -23,7 +25,7 @@ EACH = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
 def network(n=3):
     inputs = ex.ScaledInputs((0.0, 1.0), (3.0, 3.0))
     return ex.Multiply(
-        ex.BoxFactor(BOX.low, BOX.high), ex.Compose(inputs, ex.MLP(2, n, width=12, depth=2, key=ex.network_key(0)))
+        BoxFactor(BOX.low, BOX.high), ex.Compose(inputs, ex.MLP(2, n, width=12, depth=2, key=network_key(0)))
     )
 
 
@@ -160,7 +162,7 @@ def test_a_single_mode_is_a_slice_too(modes):
 
 
 def test_a_network_that_is_not_ours_is_refused_by_name(tmp_path):
-    foreign = eqx.nn.MLP(2, 3, 8, 1, key=ex.network_key(0))
+    foreign = eqx.nn.MLP(2, 3, 8, 1, key=network_key(0))
     learned = ex.measure(foreign, ex.Potential(lambda x: x[0]), BOX, samples=256)
     with pytest.raises(ex.RunError, match=r"equinox.nn.*MLP is not an eigenax class"):
         learned.save(tmp_path / "modes.safetensors")

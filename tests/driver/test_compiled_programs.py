@@ -13,7 +13,7 @@ def test_programs_are_let_go_of_where_they_have_taken_all_the_room_there_is(monk
     seen = []
 
     @jax.jit
-    def independent_estimates(x):
+    def twice(x):
         seen.append(x.shape)
         return 2 * x
 

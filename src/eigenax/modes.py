@@ -133,7 +133,10 @@ class Modes(eqx.Module):
         O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
         were measured unless given; those of data need theirs.
 
-        >>> dipole = modes.matrix_elements(lambda x: x[0]).values  # doctest: +SKIP
+        >>> import eigenax as ex
+        >>> modes = ex.measure(lambda x: jnp.sin(jnp.pi * x), -ex.Laplacian(), ex.Box(0, 1))
+        >>> modes.matrix_elements(lambda x: x[0]).values.round(2)  # where the particle is
+        array([[0.5]])
         """
         place = self.source if source is None else as_source(source)
         if place is None:
@@ -253,7 +256,11 @@ def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
 def load(path: str | PathLike[str]) -> Modes:
     """Modes from a file written by `Modes.save`, or from the folder of a run.
 
-    >>> modes = load("runs/hydrogen")  # doctest: +SKIP
+    >>> import eigenax as ex
+    >>> network = ex.MLP(1, 2, width=8, depth=1, key=jax.random.key(0))
+    >>> ex.measure(network, ex.Potential(lambda x: x[0]), ex.Box(0, 1)).save("position.safetensors")
+    >>> load("position.safetensors").eigenvalues.shape
+    (2,)
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     if not file.exists():

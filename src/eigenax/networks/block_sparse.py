@@ -36,7 +36,7 @@ def mask(
     """Which weights of layer ℓ of L may differ from zero. One block, or the first layer, is dense.
 
     >>> int(mask(layer=3, layers=3, inputs=6, outputs=3, blocks=3, sparsity="isolated").sum())
-    7
+    8
     """
     if sparsity not in get_args(Sparsity):
         raise ValueError(f"sparsity must be one of {', '.join(get_args(Sparsity))}; got {sparsity!r}")

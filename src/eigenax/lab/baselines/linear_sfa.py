@@ -97,7 +97,7 @@ def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int) -> Projec
 
     >>> t = np.arange(2000)
     >>> mixed = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
-    >>> abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999
+    >>> bool(abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999)
     True
     """
     return moments_of(rows, np.arange(len(rows)) == 0).slowest(n)

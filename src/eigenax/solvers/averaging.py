@@ -73,8 +73,8 @@ def look(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, 
     """The functions on a batch, and the averages with the batch in them."""
     u, pullback = with_pullback(state.network, batch)
     ku = operator.apply(state.network, batch, u)
-    sigma = optax.incremental_update(second_moment(u, u, batch.weights), state.sigma, ema_rate)
-    pi = optax.incremental_update(
+    sigma: Any = optax.incremental_update(second_moment(u, u, batch.weights), state.sigma, ema_rate)
+    pi: Any = optax.incremental_update(
         second_moment(u, ku, batch.weights), state.pi, jnp.where(state.step == 0, 1, ema_rate)
     )
     return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)

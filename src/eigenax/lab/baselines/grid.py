@@ -29,7 +29,7 @@ def grid_modes(potential: Callable[[Array], Array], box: Box, n: int, points: in
     array([1., 3.])
     """
     axes = [np.linspace(a, b, points + 2)[1:-1] for a, b in zip(box.low, box.high, strict=True)]
-    second = LaplacianNd((points,), boundary_conditions="dirichlet", dtype=np.float64).tosparse()
+    second = LaplacianNd((points,), boundary_conditions="dirichlet").tosparse()
     spacings = 2 * box.half_width / (points + 1)
     kinetic = functools.reduce(sparse.kronsum, [-second / spacing**2 for spacing in spacings[::-1]])
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))

@@ -1,12 +1,14 @@
 # make demo   solves the two-dimensional hydrogen atom, from nothing but Python
 # make test   everything CI runs: lint, types, tests
 # make check  lint, types and the tests of what has changed since the last commit, in about a minute
+# make test-oldest, make test-newest   README and all examples with the oldest and the newest dependencies that are
+#             allowed; needs uv and the network
 # make bench  a training step as modes grow, and error against seconds for every method; a quarter of an hour
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check test-slow bench lint requirements clean
+.PHONY: demo test check test-slow test-oldest test-newest bench lint requirements clean
 
 demo: .venv/installed
 	$(BIN)/eigenax run hydrogen
@@ -19,6 +21,17 @@ check: lint
 
 test-slow: .venv/installed-all
 	$(BIN)/pytest -m slow
+
+RESOLUTION_oldest := lowest-direct
+RESOLUTION_newest := highest
+PYTHON_oldest := 3.11
+PYTHON_newest := $(PYTHON)
+
+test-oldest test-newest: test-%:
+	uv venv --quiet --clear --python $(PYTHON_$*) .venv-$*
+	uv pip install --quiet --python .venv-$* --resolution $(RESOLUTION_$*) '.[test]'
+	.venv-$*/bin/pytest tests/test_docs.py tests/test_docstrings.py
+	.venv-$*/bin/eigenax run oscillator --preset quick --out .venv-$*/run
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/step_time.py
@@ -49,4 +62,4 @@ requirements:
 	  --generate-hashes --no-header --no-annotate --quiet -c requirements.txt -o requirements-test.txt
 
 clean:
-	rm -rf .venv dist runs
+	rm -rf .venv .venv-oldest .venv-newest dist runs

@@ -26,7 +26,9 @@ from rich.table import Table
 import eigenax as ex
 from eigenax.core.precision import full_precision
 from eigenax.core.ritz import combine
+from eigenax.networks.boundary import BoxFactor
 from eigenax.solvers.alternatives import AugmentedLagrangian, Sequential, Trace
+from eigenax.solvers.default_parts import network_key
 
 SEEDS, MODES = (0, 1, 2), 6
 SHELLS = (slice(0, 1), slice(1, 3), slice(3, 6))
@@ -64,7 +66,7 @@ def oscillator() -> Problem:
     def network(key: Array) -> Any:
         inside = ex.EnsembleMLP(2, MODES, width=32, depth=2, activation="sin", key=key)
         scaled = ex.Compose(ex.ScaledInputs((0.0, 0.0), (2.0, 2.0)), inside)
-        return ex.Multiply(ex.BoxFactor(box.low, box.high), scaled)
+        return ex.Multiply(BoxFactor(box.low, box.high), scaled)
 
     def values(network: Any) -> tuple[Array, Array]:
         u = jax.vmap(network)(batch.x)
@@ -143,7 +145,7 @@ class Trained(NamedTuple):
 
 
 def trained(problem: Problem, solver: ex.GradientSolver, steps: int) -> Trained:
-    states = [solver.begin(problem.network(ex.network_key(seed)), MODES) for seed in SEEDS]
+    states = [solver.begin(problem.network(network_key(seed)), MODES) for seed in SEEDS]
     static = eqx.partition(states[0], eqx.is_array)[1]
 
     def step(carry: tuple[Any, Array, Array], index: Array) -> tuple[tuple[Any, Array, Array], None]:

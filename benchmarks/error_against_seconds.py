@@ -26,6 +26,7 @@ from jaxtyping import Float
 
 import eigenax as ex
 from eigenax.assemble import prepared
+from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import Finish
 from eigenax.lab.spectra.oscillator import oscillator_energies
 from eigenax.measurement import measure
@@ -103,7 +104,7 @@ def trained(problem: Problem, method: str, steps: int) -> list[Point]:
 
 def updated(problem: ex.Problem, solver: ex.GradientSolver) -> ex.Network:
     """The network after all steps: `solve` would end where residuals no longer fall."""
-    key = jax.random.fold_in(jax.random.key(SEED), 1)
+    key = stream(SEED, Stream.TRAINING)
     state = solver.init(problem, key)
     while int(state.step) < solver.total(problem, state):
         state, info = solver.step(problem, state, key)

@@ -25,6 +25,7 @@ from jaxtyping import Float
 
 import eigenax as ex
 from eigenax.lab.datasets.gridworlds import one_room
+from eigenax.solvers.default_parts import network_key
 
 SIDE = 317
 WALKS = {"moments": 1024, "natural": 192}
@@ -44,10 +45,10 @@ def settings(way: str, n: int, steps: int) -> dict[str, Any]:
     shared: dict[str, Any] = {"max_steps": steps, "progress": False}
     measured: dict[str, Any] = {"batch": WALKS.get(way, 1), "samples": 2**16}
     if way == "moments":
-        perceptron = ex.MLP(2, n - 1, width=256, depth=2, activation="sin", sparsity="none", key=ex.network_key(0))
+        perceptron = ex.MLP(2, n - 1, width=256, depth=2, activation="sin", sparsity="none", key=network_key(0))
         return shared | {"solver": ex.SpIN(**measured), "network": ex.WithConstant(ex.Compose(inputs, perceptron))}
     if way == "natural":
-        perceptrons = ex.EnsembleMLP(2, n, width=24, depth=2, activation="sin", key=ex.network_key(0))
+        perceptrons = ex.EnsembleMLP(2, n, width=24, depth=2, activation="sin", key=network_key(0))
         return shared | {"solver": ex.NaturalGradient(**measured), "network": ex.Compose(inputs, perceptrons)}
     return shared | ({"solver": ex.RayleighRitz(n_basis=256)} if way == "waves" else {})
 

@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import eigenax as ex
+from eigenax.networks.boundary import BoxFactor
+from eigenax.solvers.default_parts import network_key
 
 BATCH, REPEATS = 128, 5
 STEPS = {"moments": 500, "jacobian": 40}
@@ -35,7 +37,7 @@ def cost(average: Literal["moments", "jacobian"], n: int) -> Cost:
     box = ex.Box(-50, 50, dims=2)
     source = ex.Uniform(box)
     operator = -ex.Laplacian() + ex.Potential(lambda x: -1 / jnp.linalg.norm(x))
-    network = ex.Multiply(ex.BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=ex.network_key(0)))
+    network = ex.Multiply(BoxFactor(box.low, box.high), ex.MLP(2, n, width=64, depth=3, key=network_key(0)))
     solver = ex.SpIN(optax.rmsprop(1e-5, decay=0.999), average, ema_rate=0.01)
     arrays, static = eqx.partition(solver.begin(network, n), eqx.is_array)
 

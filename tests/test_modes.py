@@ -10,9 +10,12 @@ import pytest
 from safetensors.numpy import save_file
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.io.files import pack_tensors
 from eigenax.measurement import moments
+from eigenax.networks.boundary import BoxFactor
 from eigenax.samples import FreshSamples
+from eigenax.solvers.default_parts import network_key
 
 BOX = ex.Box([-3, -2], [3, 4])
 POINTS = ex.Uniform(BOX)
@@ -22,7 +25,7 @@ EACH = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
 def network(n=3):
     inputs = ex.ScaledInputs((0.0, 1.0), (3.0, 3.0))
     return ex.Multiply(
-        ex.BoxFactor(BOX.low, BOX.high), ex.Compose(inputs, ex.MLP(2, n, width=12, depth=2, key=ex.network_key(0)))
+        BoxFactor(BOX.low, BOX.high), ex.Compose(inputs, ex.MLP(2, n, width=12, depth=2, key=network_key(0)))
     )
 
 
@@ -73,7 +76,7 @@ def test_points_on_a_line_need_their_axis():
 
 
 def test_modes_are_orthonormal_and_ordered_on_samples_they_never_saw(modes):
-    samples = FreshSamples(POINTS, seed=5, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=5, purpose=Stream.OVERLAPS, samples=2**16)
     sigma, pi, _ = moments(modes.at_point, hamiltonian(), samples)
     np.testing.assert_allclose(sigma, np.eye(3), atol=0.05)
     np.testing.assert_allclose(np.diag(pi), modes.eigenvalues, rtol=0.05)
@@ -90,7 +93,7 @@ def test_standard_errors_of_evenly_spread_points_are_no_less_than_the_scatter_be
 
 
 def test_residuals_are_the_norm_of_what_is_left(modes):
-    samples = FreshSamples(POINTS, seed=7, purpose=9, samples=2**16)
+    samples = FreshSamples(POINTS, seed=7, purpose=Stream.OVERLAPS, samples=2**16)
 
     def squared(batch):
         v = jax.vmap(modes.at_point)(batch.x)
@@ -159,7 +162,7 @@ def test_a_single_mode_is_a_slice_too(modes):
 
 
 def test_a_network_that_is_not_ours_is_refused_by_name(tmp_path):
-    foreign = eqx.nn.MLP(2, 3, 8, 1, key=ex.network_key(0))
+    foreign = eqx.nn.MLP(2, 3, 8, 1, key=network_key(0))
     learned = ex.measure(foreign, ex.Potential(lambda x: x[0]), BOX, samples=256)
     with pytest.raises(ex.RunError, match=r"equinox.nn.*MLP is not an eigenax class"):
         learned.save(tmp_path / "modes.safetensors")

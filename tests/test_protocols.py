@@ -16,6 +16,7 @@ import pytest
 import eigenax as ex
 from eigenax.core.rayleigh import Moments, second_moment
 from eigenax.io.checkpoint import checkpoints
+from eigenax.solvers.default_parts import network_key
 
 WELL = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
 LINE = ex.Box(-6, 6)
@@ -126,7 +127,7 @@ class Metropolis(ex.Sampler):
 
 
 def small_network():
-    return ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=16, depth=2, key=ex.network_key(0)))
+    return ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=16, depth=2, key=network_key(0)))
 
 
 def markov_chains(**settings):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.samples import FreshSamples
 
 BOX, SEEDS = ex.Uniform(ex.Box(-1.0, 2.0, dims=2)), range(5)
@@ -24,7 +25,7 @@ def functions(batch):
     )
 
 
-def fresh(samples=2**12, seed=0, purpose=3, **options):
+def fresh(samples=2**12, seed=0, purpose=Stream.MEASURING, **options):
     return FreshSamples(options.pop("source", BOX), seed, purpose, samples, **options)
 
 
@@ -75,7 +76,7 @@ def test_even_samples_are_closer_than_independent_ones_where_functions_are_smoot
 def test_the_same_seed_and_purpose_give_the_same_samples_and_others_others(evenly):
     first, again = mean(evenly=evenly), np.concatenate(fresh(evenly=evenly).mean(functions))
     np.testing.assert_array_equal(first, again)
-    for other in (mean(evenly=evenly, seed=1), mean(evenly=evenly, purpose=4)):
+    for other in (mean(evenly=evenly, seed=1), mean(evenly=evenly, purpose=Stream.SIGNS)):
         assert (other[1:] != first[1:]).all()
 
 

@@ -13,6 +13,7 @@ from scipy.ndimage import maximum_filter1d
 from eigenax.checks import as_seed, check_choice, positive_int
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import Precision, precision_scope
+from eigenax.core.random_streams import Stream
 from eigenax.core.ritz import CUTOFFS, Combination, Finish, combine, distance_to_exact, lowest
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, Which, combined
@@ -84,18 +85,19 @@ def measure(
     fresh = partial(
         FreshSamples, source, seed, progress=progress, evenly=operator.local, precision=precision, samples=samples
     )
-    # 0 and 1 folded into the seed's key are for the network and its training.
     if finish == "ritz":
         network = hidden_layer(network)
         found = ritz(network, operator, fresh, positive_int("n", n), which)
     else:
         sign = 1 if which == "smallest" else -1
-        values, coefficients, _ = combine(*moments(network, operator, fresh(purpose=2))[:2], finish=finish, sign=sign)
-        scatter, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=3))
+        values, coefficients, _ = combine(
+            *moments(network, operator, fresh(purpose=Stream.FINDING))[:2], finish=finish, sign=sign
+        )
+        scatter, residuals = errors(combined(network, coefficients), values, operator, fresh(purpose=Stream.MEASURING))
         found = Solution(values, coefficients, scatter, distance_to_exact(values, residuals), residuals)
     return Modes(
         network,
-        found.coefficients * signs(combined(network, found.coefficients), fresh(purpose=4)),
+        found.coefficients * signs(combined(network, found.coefficients), fresh(purpose=Stream.SIGNS)),
         found.values,
         found.sampling_errors,
         found.basis_errors,
@@ -143,7 +145,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     sign = 1 if which == "smallest" else -1
     with precision_scope("float64"):
         functions = jax.eval_shape(network, jnp.zeros(fresh.args[0].shape)).shape[0]
-    first, second = fresh(purpose=2), fresh(purpose=3)
+    first, second = fresh(purpose=Stream.FINDING), fresh(purpose=Stream.MEASURING)
     first = dataclasses.replace(first, samples=max(first.samples, POINTS_PER_FUNCTION * functions))
     sigma, pi, fourth = moments(network, operator, first)
     sizes = np.real(np.diag(sigma))

@@ -17,6 +17,7 @@ from eigenax.checks import positive_int
 from eigenax.core.batch import Batch, Function
 from eigenax.core.perturbation import Perturbed
 from eigenax.core.precision import Precision, full_precision, precision_scope
+from eigenax.core.random_streams import Stream
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import RunError
@@ -139,7 +140,10 @@ class Modes(eqx.Module):
         O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
         were measured unless given; those of data need theirs.
 
-        >>> dipole = modes.matrix_elements(lambda x: x[0]).values  # doctest: +SKIP
+        >>> import eigenax as ex
+        >>> modes = ex.measure(lambda x: jnp.sin(jnp.pi * x), -ex.Laplacian(), ex.Box(0, 1))
+        >>> modes.matrix_elements(lambda x: x[0]).values.round(2)  # where the particle is
+        array([[0.5]])
         """
         place = self.source if source is None else as_source(source)
         if place is None:
@@ -147,9 +151,11 @@ class Modes(eqx.Module):
                 "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
-        operator.check(place.sample(jax.random.key(self.seed), 64))
+        operator.check(place.sample(jax.random.key(0), 64))
         samples = positive_int("samples", samples, BATCHES)
-        fresh = FreshSamples(place, self.seed, 7, samples, evenly=operator.local, precision=self.precision)
+        fresh = FreshSamples(
+            place, self.seed, Stream.MATRIX_ELEMENTS, samples, evenly=operator.local, precision=self.precision
+        )
 
         parts = fresh.map(_elements, combined(self.network, self.coefficients), operator)
         elements, overlaps, squares, rounding = (part.mean(0) for part in parts)
@@ -276,7 +282,11 @@ def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
 def load(path: str | PathLike[str]) -> Modes:
     """Modes from a file written by `Modes.save`, or from the folder of a run.
 
-    >>> modes = load("runs/hydrogen")  # doctest: +SKIP
+    >>> import eigenax as ex
+    >>> network = ex.MLP(1, 2, width=8, depth=1, key=jax.random.key(0))
+    >>> ex.measure(network, ex.Potential(lambda x: x[0]), ex.Box(0, 1)).save("position.safetensors")
+    >>> load("position.safetensors").eigenvalues.shape
+    (2,)
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     if not file.exists():

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from eigenax.core.precision import Precision, full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.progress import progress_track
 from eigenax.sources.base import Source
 
@@ -36,7 +37,7 @@ class FreshSamples:
 
     source: Source
     seed: int
-    purpose: int
+    purpose: Stream
     samples: int
     progress: bool = False
     evenly: bool = False
@@ -70,7 +71,7 @@ class FreshSamples:
 
     def _each(self, function: Callable[..., Parts], operands: tuple[Any, ...]) -> Iterator[Parts]:
         """The function of every batch."""
-        key = jax.random.fold_in(jax.random.key(self.seed), self.purpose)
+        key = stream(self.seed, self.purpose)
         for index in progress_track(range(self._count), "measuring", show=self.progress):
             yield _of_batch(function, self.source, self._size, self.evenly, key, jnp.asarray(index), operands)
 

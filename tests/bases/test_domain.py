@@ -13,6 +13,7 @@ from eigenax.lab.spectra.line import line_energies
 from eigenax.locate.diffusion_monte_carlo import Explored
 from eigenax.locate.missed import look_around
 from eigenax.measurement import Solution
+from eigenax.solvers.default_parts import network_key
 
 
 def well(x):
@@ -120,7 +121,7 @@ def test_training_that_has_missed_a_well_says_so_and_how_far_off_that_makes_it()
 
 def around_the_deeper_well():
     """A network that has nothing of the other one."""
-    return ex.Multiply(lambda x: jnp.exp(-((x[0] - 4) ** 2) / 2), ex.EnsembleMLP(1, 3, key=ex.network_key(0)))
+    return ex.Multiply(lambda x: jnp.exp(-((x[0] - 4) ** 2) / 2), ex.EnsembleMLP(1, 3, key=network_key(0)))
 
 
 def test_a_ground_state_that_the_first_basis_has_missed_is_looked_for_again():

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import eigsh
 import eigenax as ex
 from eigenax.bases import kernel
 from eigenax.lab.spectra.mercer import polynomial_spectrum, rbf_modes, rbf_spectrum
+from eigenax.sources.uniform import Distribution
 
 RNG = np.random.default_rng(0)
 RBF = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2) / 2))
@@ -104,7 +105,7 @@ def test_a_source_of_its_own_is_measured_with_its_scatter(monkeypatch):
             return (1,)
 
         def sample(self, key, size):
-            return ex.Distribution(LINE).sample(key, size)
+            return Distribution(LINE).sample(key, size)
 
     modes = solved(RBF, Walk(), 3)
     assert relative(modes, rbf_spectrum(3)).max() < 0.1

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from eigenax.core.moving_average import moving_average
 from eigenax.core.ritz import combine, lowest
 from eigenax.errors import SingularMomentsError
 
@@ -36,11 +35,6 @@ def test_triangular_is_the_papers_whitening():
 def test_functions_that_died_are_named(sigma):
     with pytest.raises(SingularMomentsError, match="not positive definite"):
         combine(sigma, np.eye(2))
-
-
-def test_moving_average_with_rate_one_forgets_everything_exactly():
-    assert moving_average(1e8, 0.1, 1.0) == 0.1
-    assert moving_average({"a": 0.0}, {"a": 4.0}, 0.25) == {"a": 1.0}
 
 
 def pencil(seed, matrix):

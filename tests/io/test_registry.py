@@ -14,15 +14,16 @@ import pytest
 import eigenax as ex
 from eigenax.io.files import read_tensors
 from eigenax.io.registry import MODULES, find_class, name_of
+from eigenax.solvers.default_parts import network_key
 
-NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.lab.baselines.")
+NEVER_SAVED = ("eigenax.operators.", "eigenax.solvers.", "eigenax.lab.baselines.", "eigenax.core.random_streams")
 KINDS = (eqx.Module, enum.Enum)
 BOX = ex.Box(-1, 1, dims=1)
 
 
 @pytest.fixture
 def saved(tmp_path):
-    network = ex.Multiply(ex.DirichletFactor(BOX), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(BOX), ex.MLP(1, 2, width=8, depth=1, key=network_key(0)))
     modes = ex.measure(network, ex.Potential(lambda x: x[0]), BOX, samples=256)
     modes.save(tmp_path / "modes.safetensors")
     return modes, tmp_path / "modes.safetensors"

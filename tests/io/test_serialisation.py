@@ -7,14 +7,16 @@ import pytest
 
 import eigenax as ex
 from eigenax.io.serialisation import decode, encode
+from eigenax.networks.features import CuspInputs
+from eigenax.solvers.default_parts import network_key
 
 
 @pytest.mark.parametrize(
     "network",
     [
-        ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=ex.network_key(0)),
-        ex.WithConstant(ex.EnsembleMLP(2, 2, width=4, key=ex.network_key(0))),
-        ex.Compose(ex.CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=ex.network_key(0))),
+        ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=network_key(0)),
+        ex.WithConstant(ex.EnsembleMLP(2, 2, width=4, key=network_key(0))),
+        ex.Compose(CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=network_key(0))),
     ],
 )
 def test_every_network_of_ours_can_be_saved(network):

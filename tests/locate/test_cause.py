@@ -8,6 +8,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.locate.cause import largest_jump, singular_points, with_likely_cause
+from eigenax.solvers.default_parts import network_key
 
 SMALL = ex.RayleighRitz(n_basis=48, max_basis=48, samples=2**11)
 
@@ -24,7 +25,7 @@ def coulomb(*points, declared=()):
 
 def cause(operator, domain, solver=SMALL):
     """What is said where functions are doubted, here some that nobody has trained."""
-    network = ex.MLP(domain.shape[0], 2, width=8, depth=1, key=ex.network_key(0))
+    network = ex.MLP(domain.shape[0], 2, width=8, depth=1, key=network_key(0))
     modes = ex.measure(ex.Multiply(ex.DirichletFactor(domain), network), operator, domain, samples=2**10)
     problem = ex.Problem.checked(operator, domain, 2)
     return with_likely_cause(problem, modes, np.ones(2, bool), solver.advice(problem, modes)).note

@@ -10,6 +10,7 @@ import pytest
 import eigenax as ex
 from eigenax.networks.boundary import (
     BoundaryCoordinates,
+    BoxFactor,
     DirichletFactor,
     OffsetFrom,
     coordinates_of,
@@ -20,7 +21,7 @@ BOXES = [([-2.0], [2.0]), ([-1.0, 3.0], [4.0, 5.0]), ([0.0, -50.0, 1.0], [0.5, 5
 
 
 def factor(low, high, x):
-    return np.asarray(jax.jit(jax.vmap(ex.BoxFactor(low, high)))(jnp.asarray(x)))
+    return np.asarray(jax.jit(jax.vmap(BoxFactor(low, high)))(jnp.asarray(x)))
 
 
 def inside(low, high, count=200):
@@ -51,18 +52,18 @@ def test_is_the_papers_formula_but_for_one_constant(low, high):
 
 @pytest.mark.usefixtures("float64")
 def test_leaves_each_face_with_the_slope_of_the_formula():
-    slope = jax.grad(ex.BoxFactor(-2.0, 2.0))
+    slope = jax.grad(BoxFactor(-2.0, 2.0))
     np.testing.assert_allclose(slope(jnp.asarray([-2.0])), [1 / (np.sqrt(2) - 1) / 2], rtol=1e-12)
     np.testing.assert_allclose(slope(jnp.asarray([2.0])), [-1 / (np.sqrt(2) - 1) / 2], rtol=1e-12)
 
 
 def test_one_bound_serves_all_axes():
     x = jnp.asarray([0.3, -1.2, 1.9])
-    np.testing.assert_allclose(ex.BoxFactor(-2.0, 2.0)(x), ex.BoxFactor([-2.0] * 3, [2.0] * 3)(x), rtol=1e-6)
+    np.testing.assert_allclose(BoxFactor(-2.0, 2.0)(x), BoxFactor([-2.0] * 3, [2.0] * 3)(x), rtol=1e-6)
 
 
 def test_a_bounded_network_is_the_factor_times_the_network():
-    factor, network = ex.BoxFactor([0.0, 0.0], [1.0, 3.0]), ex.MLP(2, 4, width=24, key=jax.random.key(0))
+    factor, network = BoxFactor([0.0, 0.0], [1.0, 3.0]), ex.MLP(2, 4, width=24, key=jax.random.key(0))
     bounded, x = ex.Multiply(factor, network), jnp.asarray([0.2, 1.0])
     np.testing.assert_allclose(bounded(x), factor(x) * network(x), rtol=1e-6)
     assert not bounded.separate
@@ -157,7 +158,7 @@ def test_walls_are_one_in_the_middle_and_stand_on_the_faces_of_zero_axes_alone()
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     ("factor", "bend"),
-    [(ex.BoxFactor(-1.0, 1.0), -2 / (np.sqrt(2) - 1)), (DirichletFactor(ex.Box(-1.0, 1.0)), -2.0)],
+    [(BoxFactor(-1.0, 1.0), -2 / (np.sqrt(2) - 1)), (DirichletFactor(ex.Box(-1.0, 1.0)), -2.0)],
     ids=["BoxFactor", "DirichletFactor"],
 )
 def test_factors_go_on_smoothly_just_outside_as_finite_differences_need(factor, bend):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.networks.features import CoarsePixels
+from eigenax.networks.features import CoarsePixels, CuspInputs
 
 CENTRE = (0.5, -1.0)
 KEY = jax.random.key(0)
@@ -29,7 +29,7 @@ def test_coarse_pixels_are_means_of_squares_without_what_is_left_at_the_edges(si
 
 @pytest.mark.parametrize("scales", [(1.0, 5.0), (0.3,), ()])
 def test_cusp_inputs_are_their_formula(scales):
-    inputs = ex.CuspInputs(CENTRE, scales, length=4.0)
+    inputs = CuspInputs(CENTRE, scales, length=4.0)
     x = np.array([2.5, 0.5])
     y, r = x - CENTRE, 2.5
     expected = [*(y / np.sqrt(s**2 + r**2) for s in scales), y / 4, [r / 4, np.log(1 + r)]]
@@ -40,7 +40,7 @@ def test_cusp_inputs_are_their_formula(scales):
 
 @pytest.mark.usefixtures("float64")
 def test_a_smooth_function_of_cusp_inputs_has_a_kink_at_the_centre_alone():
-    inputs = ex.CuspInputs(CENTRE)
+    inputs = CuspInputs(CENTRE)
     network = ex.Compose(inputs, ex.MLP(inputs.size, 2, width=8, depth=1, activation="tanh", key=KEY))
     direction = jnp.asarray([0.6, 0.8])
 
@@ -57,7 +57,7 @@ def test_a_smooth_function_of_cusp_inputs_has_a_kink_at_the_centre_alone():
 
 
 def test_cusp_inputs_are_finite_at_the_centre_and_far_away():
-    inputs = ex.CuspInputs(CENTRE)
+    inputs = CuspInputs(CENTRE)
     np.testing.assert_array_equal(inputs(jnp.asarray(CENTRE)), 0)
     assert np.isfinite(inputs(jnp.asarray([1e6, -1e6]))).all()
 

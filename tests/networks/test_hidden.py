@@ -8,7 +8,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.networks.base import hidden_layer, in_precision
-from eigenax.networks.boundary import BoundaryCoordinates, DirichletFactor
+from eigenax.networks.boundary import BoundaryCoordinates, BoxFactor, DirichletFactor
 
 KEY = jax.random.key(0)
 BOX = ex.Box([-1.0, 0.0], [1.0, 3.0], boundary=("dirichlet", "periodic"))
@@ -36,7 +36,7 @@ NETWORKS = {
     "dense": (lambda: perceptron(sparsity="none"), 13),
     "without a hidden layer": (lambda: perceptron(depth=0), 3),
     "separate": (separate, 19),
-    "bounded": (lambda: ex.Multiply(ex.BoxFactor(BOX.low, BOX.high), perceptron()), 13),
+    "bounded": (lambda: ex.Multiply(BoxFactor(BOX.low, BOX.high), perceptron()), 13),
     "on inputs": (lambda: ex.Compose(ex.ScaledInputs((0.0, 1.5), (1.0, 1.0)), separate()), 19),
     "with a constant": (lambda: ex.WithConstant(perceptron()), 14),
     "all wrappers": (lambda: wrapped(perceptron(inputs=3)), 14),

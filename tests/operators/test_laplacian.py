@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.networks.boundary import BoxFactor
+from eigenax.networks.features import CuspInputs
 
 
 def at(operator, function, x):
@@ -93,9 +95,9 @@ def test_defaults_are_forward_propagation_and_the_papers_step():
 @pytest.mark.usefixtures("float64")
 def test_forward_and_exact_agree_on_a_network_with_every_wrapper():
     key = jax.random.key(0)
-    inputs = ex.CuspInputs((0.1, -0.2))
+    inputs = CuspInputs((0.1, -0.2))
     inner = ex.Compose(inputs, ex.MLP(inputs.size, 3, width=8, depth=2, key=key))
-    network = ex.WithConstant(ex.Multiply(ex.BoxFactor(-2.0, 2.0), inner))
+    network = ex.WithConstant(ex.Multiply(BoxFactor(-2.0, 2.0), inner))
     x = random_points(2)
     forward, exact = (at(ex.Laplacian(m), network, x) for m in ("forward", "exact"))
     np.testing.assert_allclose(forward, exact, rtol=1e-10, atol=1e-10)

@@ -11,6 +11,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.core.rayleigh import quotient, residual, second_moment
+from eigenax.networks.boundary import BoxFactor
 from eigenax.solvers.alternatives import AugmentedLagrangian, Sequential, Trace
 
 STATES, MODES = 5, 3
@@ -207,7 +208,7 @@ TURN = optax.exponential_decay(1e-2, STEPS // 2, 1e-2)
 def test_a_string_fixed_at_both_ends_from_samples(solver, finish):
     box = ex.Box(0, 1, dims=1)
     inside = ex.EnsembleMLP(1, 2, width=16, depth=2, key=jax.random.key(0))
-    network = ex.Multiply(ex.BoxFactor(box.low, box.high), ex.Compose(ex.ScaledInputs((0.5,), (0.25,)), inside))
+    network = ex.Multiply(BoxFactor(box.low, box.high), ex.Compose(ex.ScaledInputs((0.5,), (0.25,)), inside))
     solver = dataclasses.replace(solver, batch=64, samples=2**15, finish=finish)
     # A tol, for training not to end where the residuals of functions that wait for their turn do not fall.
     settings = {"network": network, "solver": solver, "max_steps": STEPS, "tol": 1e-9, "progress": False}

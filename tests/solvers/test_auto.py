@@ -6,6 +6,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.assemble import prepared
+from eigenax.solvers.default_parts import network_key
 
 ROWS, IMAGES = np.random.default_rng(0).normal(size=(40, 2)), np.random.default_rng(1).normal(size=(40, 1, 8, 8))
 WELL = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
@@ -35,7 +36,7 @@ def test_the_first_that_can_is_taken(operator, source, which, name):
 
 
 def test_a_network_is_trained_and_refused_if_it_does_not_fit():
-    network = ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(LINE), ex.MLP(1, 2, width=8, depth=1, key=network_key(0)))
     solver, problem = prepared(ex.Problem.checked(WELL, LINE, 2, network=network), ex.AutoSolver())
     assert solver.name == "SpIN"
     assert problem.network is not None

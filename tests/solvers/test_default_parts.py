@@ -9,10 +9,12 @@ import pytest
 from scipy.special import mathieu_a, mathieu_b
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.io.checkpoint import checkpoints
 from eigenax.lab.spectra.line import line_energies
 from eigenax.measurement import moments
 from eigenax.samples import FreshSamples
+from eigenax.solvers.alternatives import Sequential
 from eigenax.solvers.default_parts import default_parts, density_to_train_on, network_around
 
 KEY = jax.random.key(0)
@@ -57,7 +59,7 @@ def test_the_weak_form_is_the_strong_one_for_them():
     """E[∇u ∇uᵀ] = E[u (−∇²u)ᵀ] where nothing is left at the faces."""
     box = ex.Box([0.0, 0.0], [3.0, 1.0], boundary=("neumann", "dirichlet"))
     network = around(-ex.Laplacian(), box, separate=True)
-    fresh = FreshSamples(ex.Uniform(box), 0, purpose=2, samples=2**15, evenly=True, precision="float64")
+    fresh = FreshSamples(ex.Uniform(box), 0, purpose=Stream.FINDING, samples=2**15, evenly=True, precision="float64")
     _, strong, _ = moments(network, -ex.Laplacian("exact"), fresh)
 
     def of_batch(batch, network):
@@ -160,7 +162,7 @@ def test_a_run_with_a_chosen_network_goes_on_to_the_same_bits_and_its_modes_come
 
 
 def test_a_sequential_solver_gets_the_separate_networks_that_it_needs():
-    solver = ex.Sequential(optax.adam(1e-3), steps_per_mode=5, samples=2048)
+    solver = Sequential(optax.adam(1e-3), steps_per_mode=5, samples=2048)
     modes = ex.solve(well((1.0,)), LINE, 2, solver=solver, max_steps=10, progress=False)
     assert modes.steps == 10
 

@@ -12,6 +12,7 @@ from eigenax.assemble import prepared
 from eigenax.driver.iterate import iterate
 from eigenax.errors import InterruptedRun
 from eigenax.lab.scores.slowness import delta_values
+from eigenax.solvers.default_parts import network_key
 from eigenax.solvers.early_stopping import quotients
 
 TIME = np.arange(300)
@@ -20,7 +21,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 12)) + np.sin(TIME / 9)[:, Non
 
 def problem(rows, steps, **options):
     """A network with room for all of the rows, and its solver."""
-    network = ex.WithConstant(ex.MLP(12, 1, width=128, depth=2, key=ex.network_key(0)))
+    network = ex.WithConstant(ex.MLP(12, 1, width=128, depth=2, key=network_key(0)))
     source = ex.TimeSeries(rows, 2, **options)
     solver, made = prepared(
         ex.Problem.checked(ex.Slowness(), source, 2, network=network, max_steps=steps), ex.SpIN(batch=32, samples=4096)

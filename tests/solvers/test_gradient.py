@@ -13,6 +13,7 @@ import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.core.rayleigh import quotient, residual_norms, second_moment
 from eigenax.driver.iterate import iterate
+from eigenax.solvers.default_parts import network_key
 from eigenax.solvers.gradient import LEAST_PATIENCE
 from eigenax.solvers.schedules import ema_schedule
 
@@ -21,7 +22,7 @@ SLOPE = ex.Potential(lambda x: x[0])
 
 
 def network(n=2, **options):
-    return ex.MLP(1, n, width=8, depth=1, key=ex.network_key(0), **options)
+    return ex.MLP(1, n, width=8, depth=1, key=network_key(0), **options)
 
 
 @pytest.mark.usefixtures("as_user")
@@ -148,7 +149,7 @@ def test_what_cannot_be_trained_is_refused_with_what_can(operator, what):
 )
 def test_another_optimiser_is_another_run(tmp_path, changed):
     box = ex.Box(-6, 6)
-    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=network_key(0)))
 
     def run(**settings):
         solver = ex.SpIN(**settings, batch=16, samples=256, finish="eigh")
@@ -170,7 +171,7 @@ def test_training_that_tells_no_residuals_takes_all_its_steps():
             return state, StillInfo(jnp.zeros(2), jnp.asarray(True))
 
     box = ex.Box(-6, 6)
-    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(box), ex.MLP(1, 2, width=8, depth=1, key=network_key(0)))
     solver = Still(batch=16, samples=256, finish="eigh")
     modes = ex.solve(-ex.Laplacian(), box, 2, solver=solver, network=network, max_steps=400, progress=False)
     assert modes.steps == 400

@@ -8,6 +8,8 @@ import pytest
 import scipy.linalg
 
 import eigenax as ex
+from eigenax.networks.boundary import BoxFactor
+from eigenax.solvers.default_parts import network_key
 from eigenax.solvers.natural import _least_squares, _Parameters
 
 BOX = ex.Box(-6, 6)
@@ -34,9 +36,7 @@ def test_least_squares_of_either_gram_matrix_are_those_of_the_stacked_problem(sh
     np.testing.assert_allclose(_least_squares(jnp.asarray(a), jnp.asarray(b), damping), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "network", [ex.EnsembleMLP(1, 3, width=8, depth=1, key=ex.network_key(0)), Hermite(jnp.eye(3))]
-)
+@pytest.mark.parametrize("network", [ex.EnsembleMLP(1, 3, width=8, depth=1, key=network_key(0)), Hermite(jnp.eye(3))])
 def test_parameters_come_apart_and_back_together(network):
     parameters = _Parameters(network)
     assert len(parameters.flat) == (3 if isinstance(network, ex.EnsembleMLP) else 1)
@@ -62,8 +62,8 @@ def test_eigenfunctions_stay_on_every_batch(matrix, float64):
 
 def test_it_trains_a_separate_network_without_any_finish():
     inputs = ex.ScaledInputs((0.0,), (2.0,))
-    inner = ex.Compose(inputs, ex.EnsembleMLP(1, 3, key=ex.network_key(0)))
-    network = ex.Multiply(ex.BoxFactor(BOX.low, BOX.high), inner)
+    inner = ex.Compose(inputs, ex.EnsembleMLP(1, 3, key=network_key(0)))
+    network = ex.Multiply(BoxFactor(BOX.low, BOX.high), inner)
     solver = ex.NaturalGradient(finish="eigh")
     modes = ex.solve(WELL, BOX, n=3, network=network, solver=solver, max_steps=200, progress=False)
     np.testing.assert_allclose(modes.eigenvalues, [1, 3, 5], rtol=2e-3)
@@ -77,7 +77,7 @@ def test_it_finds_the_largest_eigenvalues_of_a_kernel():
         ex.Arrays(points),
         n=3,
         which="largest",
-        network=ex.EnsembleMLP(1, 3, key=ex.network_key(0)),
+        network=ex.EnsembleMLP(1, 3, key=network_key(0)),
         solver=ex.NaturalGradient(),
         max_steps=200,
         progress=False,
@@ -91,7 +91,7 @@ def test_it_finds_the_slowest_feature_of_a_series():
     t = np.arange(4000)
     slow, fast = np.sin(t / 40), np.sin(t / 2)
     series = np.stack([slow + fast, fast], 1)
-    network = ex.WithConstant(ex.EnsembleMLP(2, 1, key=ex.network_key(0)))
+    network = ex.WithConstant(ex.EnsembleMLP(2, 1, key=network_key(0)))
     modes = ex.solve(
         ex.Slowness(),
         ex.TimeSeries(series),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.solvers.default_parts import network_key
 
 BOX = ex.Box(-10.0, 10.0, dims=2)
 ADAPTIVE = ex.Adaptive(BOX)
@@ -74,7 +75,7 @@ def test_it_remembers_nothing_from_one_batch_to_the_next():
 def test_training_follows_it_and_says_how_many_points_count():
     """A well that fills a hundredth of its box, without what walkers would tell, or a finish that mends."""
     well, shares = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2)), []
-    network = ex.Multiply(ex.DirichletFactor(BOX), ex.EnsembleMLP(2, 3, key=ex.network_key(0)))
+    network = ex.Multiply(ex.DirichletFactor(BOX), ex.EnsembleMLP(2, 3, key=network_key(0)))
     solver = ex.NaturalGradient(finish="eigh", samples=2**15)
 
     def look(snapshot):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.sources.uniform import as_sampler
+from eigenax.sources.uniform import Distribution, as_sampler
 
 SIZE = 20_000
 SPHERE, TORUS = ex.sphere(1.5), ex.torus(2.0, 0.7)
@@ -110,7 +110,7 @@ def test_double_precision_is_kept(float64):
 @pytest.mark.parametrize("method", ["sample", "sample_qmc"])
 def test_points_of_a_density_have_weight_one_and_its_moments(method):
     gaussian = ex.Gaussian([1.0, -2.0], [0.5, 3.0])
-    points = jax.jit(lambda key: getattr(ex.Distribution(gaussian), method)(key, SIZE))(jax.random.key(0))
+    points = jax.jit(lambda key: getattr(Distribution(gaussian), method)(key, SIZE))(jax.random.key(0))
     np.testing.assert_array_equal(points.weights, np.ones(SIZE))
     z = (np.asarray(points.x) - gaussian.mean) / [0.5, 3.0]
     error = 4.5 / np.sqrt(SIZE)
@@ -119,7 +119,7 @@ def test_points_of_a_density_have_weight_one_and_its_moments(method):
 
 
 def test_the_parts_of_a_spread_of_a_density_fill_it_evenly_together():
-    source = ex.Distribution(ex.Gaussian(0.0, 1.0))
+    source = Distribution(ex.Gaussian(0.0, 1.0))
     parts = [np.asarray(source.sample_qmc(jax.random.key(0), 256, index).x) for index in range(8)]
     np.testing.assert_allclose(np.concatenate(parts), source.sample_qmc(jax.random.key(0), 2048).x, atol=1e-4)
     # Chance would be wrong by about 1 / √2048.
@@ -137,7 +137,7 @@ def test_domains_and_densities_are_taken_for_the_sources_of_their_points():
 
 def test_sources_declare_what_they_draw_from():
     box, gaussian = ex.Box(-2.0, 3.0, dims=2), ex.Gaussian(0.0, 1.0, dims=2)
-    uniform, distribution = ex.Uniform(box), ex.Distribution(gaussian)
+    uniform, distribution = ex.Uniform(box), Distribution(gaussian)
     assert (uniform.domain, uniform.density) == (box, box)
     assert (ON_SPHERE.domain, ON_SPHERE.density) == (SPHERE, None)
     assert distribution.domain is None

@@ -4,7 +4,6 @@ import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
@@ -12,6 +11,7 @@ from eigenax.bases.base import Discretisation, Trial
 from eigenax.bases.sizes import Sizes
 from eigenax.core.batch import effective_share
 from eigenax.core.precision import precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.locate.density import (
     DENSITY_POINTS,
     DensityEstimate,
@@ -95,7 +95,7 @@ class OnDomain(Discretisation):
         assert p.domain is not None, "asked for before"
         with precision_scope("float64"):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
-            share = float(_effective(source, jax.random.key(p.seed)))
+            share = float(_effective(source, stream(p.seed, Stream.EFFECTIVE_SAMPLES)))
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
         # Another basis will do better, and has functions where states may have been missed, unless this is the last.
         stated = np.hypot(found.sampling_errors, found.basis_errors)
@@ -155,7 +155,7 @@ class OnDomain(Discretisation):
         """From other points."""
         waves, source, _ = trial.basis
         fresh = self._fresh(source, self._size(trial.number))
-        return signs(combined(waves, solution.coefficients), fresh(purpose=4))
+        return signs(combined(waves, solution.coefficients), fresh(purpose=Stream.SIGNS))
 
 
 def first_density(source: Source, found: Explored | None, rows: int | None = None) -> DensityEstimate:

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from eigenax.core.batch import Points
 from eigenax.core.precision import precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.sources.base import Component, Source
 
 CANDIDATES, NOTHING = 128, 1e-40
@@ -30,7 +31,7 @@ class Quadrature(NamedTuple):
 def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature:
     """Points to find or to measure functions on; other repeats give others."""
     rows, density = source.rows, source.density
-    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 8), repeat)
+    key = jax.random.fold_in(stream(seed, Stream.QUADRATURE), repeat)
     if rows is not None:
         order = np.random.default_rng(seed).permutation(len(rows))
         kept, every = np.roll(order, -repeat * size)[: min(size, len(rows))], len(rows)
@@ -38,7 +39,7 @@ def some_points(source: Source, seed: int, repeat: int, size: int) -> Quadrature
         others = own * (every - 1) / max(len(kept) - 1, 1)
         return Quadrature(rows[kept], np.full(len(kept), 1 / len(kept)), own, others)
     if density is not None:
-        return _crowded(density, size, np.random.default_rng([seed, 8, repeat]))
+        return _crowded(density, size, np.random.default_rng([seed, Stream.QUADRATURE, repeat]))
     with precision_scope("float64"):
         batch = source.sample_qmc(key, size)
     assert isinstance(batch, Points), "kernels act on points"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
+from scipy.cluster.vq import kmeans2, vq
 
 from eigenax.bases.base import Discretisation, Trial
 from eigenax.bases.nodal import Eigenvectors, eigenvectors
@@ -39,6 +41,8 @@ ENTRIES = 2**24
 """Entries of a graph whose matrix is decomposed."""
 AT_ONCE = 2**25
 """Numbers that are held at once."""
+DISTANCES = 2**27
+"""From rows to centres, which SciPy holds at once: fewer rows are looked at for more than a thousand cells."""
 
 Adjacency = scipy.sparse.csr_array
 
@@ -134,32 +138,19 @@ def centres_of(rows: Float[np.ndarray, "N d"], count: int, seed: int) -> Centres
     [0.1, 5.1]
     """
     rng = np.random.default_rng(seed)
-    some = rows[rng.permutation(len(rows))[: SEEN_PER_CELL * count]]
+    some = rows[rng.permutation(len(rows))[: min(SEEN_PER_CELL * count, DISTANCES // count)]]
     origin = some.mean(0)
     rounding = np.finfo(float).eps * np.abs(origin).max()
     some = some - origin
     centres, distances = some[:1], squared_distances(some, some[:1])[:, 0]
+    # The same as `kmeans2(…, minit="++")`, which takes distances to all centres anew for each further one.
     while len(centres) < count and distances.max() > 1e-12 * (some**2).mean() + rounding**2:
         drawn = some[rng.choice(len(some), p=distances / distances.sum())][None]
         centres, distances = np.concatenate([centres, drawn]), np.minimum(distances, ((some - drawn) ** 2).sum(1))
-    nearest = np.zeros(len(some), int)
-    for _ in range(ROUNDS):
-        nearest, before = _nearest(some, centres), nearest
-        if (nearest == before).all():
-            break
-        members = scipy.sparse.csr_array(
-            (np.ones(len(some)), (nearest, np.arange(len(some)))), (len(centres), len(some))
-        )
-        counts = members.sum(1)[:, None]
-        centres = np.where(counts > 0, members @ some / np.maximum(counts, 1), centres)
-    return Centres(centres + origin, float(((some - centres[_nearest(some, centres)]) ** 2).sum(1).mean()))
-
-
-def _nearest(rows: Float[np.ndarray, "p d"], centres: Float[np.ndarray, "m d"]) -> Int[np.ndarray, " p"]:
-    apart = centres - centres.mean(0)
-    further, step = (apart**2).sum(1) / 2, max(1, AT_ONCE // len(centres))
-    parts = [rows[start : start + step] - centres.mean(0) for start in range(0, len(rows), step)]
-    return np.concatenate([(further - part @ apart.T).argmin(1) for part in parts])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a cell that all rows have left stays where it is
+        centres, _ = kmeans2(some, centres, iter=ROUNDS, minit="matrix")
+    return Centres(centres + origin, float((vq(some, centres)[1] ** 2).mean()))
 
 
 class FeatureGraph(NamedTuple):

@@ -124,7 +124,7 @@ def factor_entries(matrix: scipy.sparse.csr_array) -> float:
     few dimensions, and of about that size in graphs that nothing parts.
 
     >>> chain = scipy.sparse.diags_array([[1.0] * 9999, [1.0] * 9999], offsets=[1, -1])
-    >>> 2e4 < factor_entries(scipy.sparse.csr_array(chain)) < 1e6
+    >>> bool(2e4 < factor_entries(scipy.sparse.csr_array(chain)) < 1e6)
     True
     """
     nodes: int = matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]

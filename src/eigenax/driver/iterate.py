@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-
+from eigenax.core.random_streams import Stream, stream
 from eigenax.driver.clock import Clock
 from eigenax.driver.interrupt import deferred_interrupt
 from eigenax.driver.session import Session
@@ -40,7 +39,7 @@ def iterate(
     With a `checkpoint_dir`, the run resumes from the newest checkpoint there. Raises `DivergedError`, which holds the
     last good snapshot, and `InterruptedRun` on Ctrl-C.
     """
-    key = jax.random.fold_in(jax.random.key(problem.seed), 1)
+    key = stream(problem.seed, Stream.TRAINING)
 
     def settings() -> dict[str, Any]:
         asked = {name: getattr(problem, name) for name in ("n", "seed", "which", "tol", "max_steps")}

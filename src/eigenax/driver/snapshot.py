@@ -23,3 +23,4 @@ class Snapshot(NamedTuple):
 
 
 Callback = Callable[[Snapshot], None]
+"""What is called with each of them; it may end the run by raising."""

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from eigenax.core.precision import full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.diffusion_monte_carlo import potential_of
 from eigenax.locate.sharper import squared_residuals
@@ -51,7 +51,7 @@ def _in_the_potential(problem: Problem, modes: Modes, doubted: Bool[np.ndarray, 
 
 def _singularity_or_jump(problem: Problem, modes: Modes, doubted: Bool[np.ndarray, " n"], box: Box) -> str:
     states = combined(modes.network, modes.coefficients)
-    key = jax.random.fold_in(jax.random.key(problem.seed), 9)
+    key = stream(problem.seed, Stream.CAUSE)
     looked = _looked_at(problem.operator, states, modes.source or problem.source, modes.eigenvalues, key)
     x, squared, potential = (np.asarray(part, np.float64) for part in looked)
     share = np.nan_to_num((squared / np.maximum(squared.sum(0), np.finfo(float).tiny))[:, doubted].sum(1))

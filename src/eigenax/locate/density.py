@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.precision import full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.clusters import clusters_of
 from eigenax.networks.boundary import OffsetFrom
@@ -92,7 +93,7 @@ def without_padding(density: DensityEstimate) -> DensityEstimate:
 def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
     """Points with the probabilities of the ground state and of all states, and how fast these change there."""
     with precision_scope("float64"), full_precision():
-        drawn = _densities(functions, source, jax.random.fold_in(jax.random.key(seed), 6))
+        drawn = _densities(functions, source, stream(seed, Stream.DENSITY))
     x, v, slopes, weights = map(np.asarray, drawn)
     weights = weights[:, None]
     each = weights * np.abs(v) ** 2

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.lattice import drawn_in_proportion, shifted_lattice
+from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
@@ -163,7 +164,7 @@ def explore(problem: Problem, repeat: int = 0) -> Explored | None:
     domain = problem.domain
     if domain is None or domain.embedding is not None or not can_diffuse(problem.descending, domain.box):
         return None
-    key = jax.random.fold_in(jax.random.key(problem.seed), 5)
+    key = stream(problem.seed, Stream.DIFFUSION)
     return diffusion_monte_carlo(
         problem.descending, domain.box, jax.random.fold_in(key, repeat) if repeat else key, WALKERS
     )

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.precision import full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
 from eigenax.locate.density import DENSITY_POINTS, density_of, from_ground_state, source_around, with_others
@@ -59,7 +60,7 @@ def _with_packets(
     p, rng = problem, np.random.default_rng(problem.seed)
     operator, singularities = p.operator.for_shallow(), p.operator.singularities()
     assert p.domain is not None, "OnDomain has one"
-    key = jax.random.fold_in(jax.random.key(p.seed), 10)
+    key = stream(p.seed, Stream.RESIDUALS)
     with precision_scope("float64"), full_precision():
         x, squared = map(np.asarray, _residuals_at(operator, states, source, found.values, key))
         squared = np.nan_to_num(squared[:, marked], posinf=0.0) + np.finfo(float).tiny

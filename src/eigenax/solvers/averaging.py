@@ -9,7 +9,6 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from eigenax.core.batch import Batch
-from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import Quotient, quotient, second_moment
 from eigenax.operators.base import Operator
 from eigenax.solvers.gradient import GradientSolver, with_pullback
@@ -74,8 +73,10 @@ def look(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, 
     """The functions on a batch, and the averages with the batch in them."""
     u, pullback = with_pullback(state.network, batch)
     ku = operator.apply(state.network, batch, u)
-    sigma = moving_average(state.sigma, second_moment(u, u, batch.weights), ema_rate)
-    pi = moving_average(state.pi, second_moment(u, ku, batch.weights), jnp.where(state.step == 0, 1, ema_rate))
+    sigma: Any = optax.incremental_update(second_moment(u, u, batch.weights), state.sigma, ema_rate)
+    pi: Any = optax.incremental_update(
+        second_moment(u, ku, batch.weights), state.pi, jnp.where(state.step == 0, 1, ema_rate)
+    )
     return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)
 
 

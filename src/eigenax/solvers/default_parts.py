@@ -6,6 +6,7 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from eigenax.bases.domain import SHARE, first_density
+from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.density import DensityEstimate, from_ground_state, source_around, with_others
 from eigenax.locate.diffusion_monte_carlo import explore
@@ -21,7 +22,7 @@ from eigenax.problem import Problem
 
 def network_key(seed: int) -> jax.Array:
     """The key that a seed's network is made with."""
-    return jax.random.fold_in(jax.random.key(seed), 0)
+    return stream(seed, Stream.NETWORK)
 
 
 def default_parts(problem: Problem, separate: bool = False) -> Problem:

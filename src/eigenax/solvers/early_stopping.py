@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from eigenax.bases.cross_validation import NOISE, Elsewhere
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import combine
 from eigenax.errors import SingularMomentsError
 from eigenax.modes import Modes, combined
@@ -141,7 +142,7 @@ def _elsewhere(problem: Problem, modes: Modes, held_out: Source) -> Elsewhere | 
     batches = held_out.in_order
     with precision_scope(modes.precision, at_least=True), full_precision():
         if batches is None:
-            key = jax.random.fold_in(jax.random.key(problem.seed), 8)
+            key = stream(problem.seed, Stream.ELSEWHERE)
             batches = (held_out.sample(jax.random.fold_in(key, k), DRAWS) for k in range(SAMPLED))
         parts = [[np.asarray(part, np.float64) for part in _sums(batch, *operands)] for batch in batches]
     products, squares, weights = (np.stack(part) for part in zip(*parts, strict=True))

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from eigenax.checks import check_choice, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch, effective_share
 from eigenax.core.precision import Precision, full_precision, precision_scope
+from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import Finish
 from eigenax.io.checkpoint import Load
 from eigenax.locate.missed import with_what_was_missed
@@ -133,7 +134,7 @@ class GradientSolver(Solver):
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
         """The solver's own state, and the sampler's."""
         with precision_scope(self.precision, at_least=True):
-            sampler = problem.sampler.init(problem.network, jax.random.fold_in(key, 2**31 - 1), self.batch)
+            sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
             kept = None if problem.source.held_out is None else BestNetwork.of(problem.network)
             return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, kept, step)
@@ -166,7 +167,7 @@ class GradientSolver(Solver):
         """With the best network so far on held-out data, and whether there will be no better one."""
         seen, network, step = problem.source, after.solver.network, int(after.step)
         assert seen.held_out is not None, "a network is kept only where data are held out"
-        key = jax.random.fold_in(key, 2**31 - 2)
+        key = stream(key, Stream.HELD_OUT)
         there = quotients(network, problem.descending, seen, seen.held_out, key, self.batch)
         kept = kept.after(network, score(there), step)
         metrics |= {"held_out": (problem.sign * there).tolist(), "kept_step": int(kept.step)}

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from eigenax.core.batch import Batch
-from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
@@ -101,7 +101,8 @@ class NaturalGradient(GradientSolver):
         now = quotient(second_moment(u, u, weights), second_moment(u, ku, weights))
         v, r = residual(u, ku, now)
         seen, norms = jnp.diag(now.matrix), residual_norms(u, ku, weights, now)
-        values = jnp.where(state.step == 0, seen, moving_average(state.values, seen, 0.1))
+        averaged: Any = optax.incremental_update(seen, state.values, 0.1)
+        values = jnp.where(state.step == 0, seen, averaged)
         step_scale, falling = _next_scale(state, norms)
         rate = step_scale / spectral_size(values)
         target = -rate * jnp.diag(now.cholesky) * r - self.orthonormal_pull * (u - v)

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, PyTree
 
 from eigenax.core import jacobian as jac
 from eigenax.core.batch import Batch
-from eigenax.core.moving_average import moving_average
 from eigenax.core.rayleigh import (
     Quotient,
     masked_gradient_of_moments,
@@ -103,7 +102,7 @@ class SpIN(Averaging):
         else:
             now = quotient(seen.sigma, second_moment(seen.u, seen.ku, seen.weights))
             v, r = residual(seen.u, seen.ku, now)
-            jacobian = moving_average(jacobian, self._half_jacobian(seen, batch), seen.ema_rate)
+            jacobian = optax.incremental_update(self._half_jacobian(seen, batch), jacobian, seen.ema_rate)
             gradient = self._averaged_gradient(seen, now, size, jacobian, seen.u - v)
         assert self.optimizer is not None, "filled in by `resolved`"
         network, memory, info = descend(self.optimizer, state.optimizer, seen, gradient, jnp.diag(now.matrix), r)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
+from eigenax.core.random_streams import Stream
 from eigenax.lab.scores.spectrum import (
     degenerate_blocks,
     gram_matrices,
@@ -27,7 +28,7 @@ def test_blocks_of_the_hydrogen_spectrum():
 
 @pytest.mark.parametrize(("angle", "expected"), [(0.0, 0.0), (np.pi / 6, 0.25), (np.pi / 2, 1.0)])
 def test_distance_of_a_function_turned_out_of_its_space(angle, expected):
-    samples = FreshSamples(ex.Uniform(ex.Box(0, 2 * np.pi, dims=1)), seed=0, purpose=1, samples=2**18)
+    samples = FreshSamples(ex.Uniform(ex.Box(0, 2 * np.pi, dims=1)), seed=0, purpose=Stream.OVERLAPS, samples=2**18)
 
     def learned(x):
         return jnp.stack([jnp.cos(angle) * jnp.sin(x[0]) + jnp.sin(angle) * jnp.sin(3 * x[0])])

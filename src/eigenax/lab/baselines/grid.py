@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
 from jaxtyping import Array, Float
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LaplacianNd, eigsh
 
 from eigenax.domains.box import Box
 
@@ -29,12 +29,9 @@ def grid_modes(potential: Callable[[Array], Array], box: Box, n: int, points: in
     array([1., 3.])
     """
     axes = [np.linspace(a, b, points + 2)[1:-1] for a, b in zip(box.low, box.high, strict=True)]
-    identity, kinetic = sparse.eye_array(points), 0
-    for axis, spacing in enumerate(2 * box.half_width / (points + 1)):
-        neighbours = sparse.eye_array(points, k=1) + sparse.eye_array(points, k=-1)
-        factors = [identity] * len(axes)
-        factors[axis] = (2 * identity - neighbours) / spacing**2
-        kinetic = kinetic + functools.reduce(sparse.kron, factors)
+    second = LaplacianNd((points,), boundary_conditions="dirichlet").tosparse()
+    spacings = 2 * box.half_width / (points + 1)
+    kinetic = functools.reduce(sparse.kronsum, [-second / spacing**2 for spacing in spacings[::-1]])
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(axes))
     values = np.asarray(jax.vmap(potential)(jnp.asarray(mesh)), np.float64)
     hamiltonian = sparse.csc_array(kinetic + sparse.diags_array(values))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
+from eigenax.core.random_streams import Stream
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.lab.scores.slowness import delta_values
 from eigenax.measurement import errors, moments
@@ -96,7 +97,7 @@ def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int) -> Projec
 
     >>> t = np.arange(2000)
     >>> mixed = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 3)], 1)
-    >>> abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999
+    >>> bool(abs(np.corrcoef(slow_directions(mixed, 1)(mixed)[:, 0], np.sin(t / 50))[0, 1]) > 0.999)
     True
     """
     return moments_of(rows, np.arange(len(rows)) == 0).slowest(n)
@@ -165,9 +166,9 @@ class Classical(NamedTuple):
     def modes(self, name: str, source: Source, seed: int) -> Modes:
         """The features as functions of the points of a source, on which they are measured."""
         network, operator = Compose(self.components.of(source.shape), self.after), Slowness()
-        sigma, pi, _ = moments(network, operator, FreshSamples(source, seed, 2, SAMPLES))
+        sigma, pi, _ = moments(network, operator, FreshSamples(source, seed, Stream.FINDING, SAMPLES))
         values = np.diag(pi) / np.diag(sigma)
-        scatter, residuals = errors(network, values, operator, FreshSamples(source, seed, 3, SAMPLES))
+        scatter, residuals = errors(network, values, operator, FreshSamples(source, seed, Stream.MEASURING, SAMPLES))
         unknown = np.full(len(values), np.nan)
         return Modes(
             network, np.eye(len(values)), values, scatter, unknown, residuals, source.shape, seed=seed, solver=name

@@ -234,14 +234,14 @@ class Atari(SlowFeatures):
     ) -> "dict[str, np.ndarray]":
         """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
         import equinox as eqx
-        import jax
 
+        from eigenax.core.random_streams import Stream, stream
         from eigenax.lab.baselines.successor import STACK, AgentSteps, Predictor, eigenpurposes, learn_successors
         from eigenax.over_time import values_over
 
         fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
             seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
-            latent=self.latent, key=jax.random.fold_in(jax.random.key(self.seed), 5),
+            latent=self.latent, key=stream(self.seed, Stream.SUCCESSOR),
         )  # fmt: skip
         network = learn_successors(
             AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",

@@ -205,6 +205,7 @@ class TrainedAtom(Physics, abc.ABC):
 
     def training_scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
         """Errors against the closed form; subspace distances are those of the degenerate shells."""
+        from eigenax.core.random_streams import Stream
         from eigenax.lab.scores.spectrum import (
             degenerate_blocks,
             gram_matrices,
@@ -220,7 +221,11 @@ class TrainedAtom(Physics, abc.ABC):
         energies = exact.energies(self.n)
         errors = relative_errors(modes.eigenvalues, energies)
         samples = FreshSamples(
-            as_source(self.source("mixture")), self.seed, purpose=4, samples=self.samples or FRESH, progress=progress
+            as_source(self.source("mixture")),
+            self.seed,
+            purpose=Stream.OVERLAPS,
+            samples=self.samples or FRESH,
+            progress=progress,
         )
         gram, cross, own = gram_matrices(modes.at_point, functools.partial(exact.shells, n=self.n), samples)
         distances = []

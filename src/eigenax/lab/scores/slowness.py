@@ -63,7 +63,7 @@ def extreme_times(feature: Float[np.ndarray, " time"], count: int, apart: int) -
     array([ 4,  6, 20, 22])
     """
     apart, both = min(apart, max(1, len(feature) // (4 * count))), []
-    for order in (np.argsort(-feature), np.argsort(feature)):
+    for order in (np.argsort(-feature, kind="stable"), np.argsort(feature, kind="stable")):
         found: list[int] = []
         for time in order.tolist():
             if all(abs(time - other) >= apart for other in found):

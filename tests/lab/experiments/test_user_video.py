@@ -53,7 +53,10 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     assert result["changes"] == ["colours to grey"]
     assert set(result["figures"]) == {"over-time", "extremes", "training", "slowness"}
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
-    assert "held out" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "held out" in said
+    assert said.split()[0] == "feature"
+    assert "<th>feature</th>" in (tmp_path / "run" / "report.html").read_text()
     modes = eigenax.load(tmp_path / "run")
     assert modes.shape == (2, 16, 24)
     frames = np.load(next((tmp_path / "run" / "frames" / "0").glob("*.npy")))

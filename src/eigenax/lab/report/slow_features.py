@@ -68,7 +68,7 @@ def overlaid(first: Float[np.ndarray, "h w"], second: Float[np.ndarray, "h w"]) 
 
 
 def draw_slowness(slowness: dict[str, Float[np.ndarray, " n"]]) -> tuple[Figure, str]:
-    """HostData-out slowness of each feature, for every way there is."""
+    """Held-out slowness of each feature, for every way there is."""
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.4)
         axis = figure.subplots()

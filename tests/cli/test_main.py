@@ -195,6 +195,7 @@ def test_a_run_leaves_the_folder_of_the_design(finished):
         "experiment", "preset", "seed", "steps", "compile_seconds", "wall_seconds", "device", "eigenvalues",
         "standard_errors", "residuals", "exact", "relative_errors", "mean_relative_error",
     } <= result.keys()  # fmt: skip
+    assert (result["preset"], result["steps"]) == ("quick", 40)
     assert f"report: {folder / 'report.html'}" in output
     assert "mean relative error" in output
 

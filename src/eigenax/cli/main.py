@@ -96,7 +96,7 @@ def _list(words: list[str]) -> int:
         return 0 if words[0] in {"-h", "--help"} else 2
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
-        print(f"{name:12s} {experiment.summary}\n{'':12s} presets: {', '.join(experiment.presets)}")
+        print(f"{name:14s} {experiment.summary}\n{'':14s} presets: {', '.join(experiment.presets)}")
     return 0
 
 
@@ -193,18 +193,12 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
     choice = dataclasses.make_dataclass("Choice", [(name, str, "") for name in cls.given_first])
     chosen, _ = tyro.cli(choice, args=words, return_unknown_args=True, add_help=False)
     usual = cls.with_preset(**vars(chosen))
+    out = tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/.")
     options = dataclasses.make_dataclass(
         "Options",
         [
             ("settings", Annotated[type(usual), tyro.conf.arg(name="")]),
-            (
-                "out",
-                Annotated[
-                    Path | None,
-                    tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/."),
-                ],
-                None,
-            ),
+            ("out", Annotated[Path | None, out], None),
             ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
         ],
     )

@@ -24,6 +24,7 @@ def test_features_are_slower_than_linear_ones_tell_where_a_ball_is_and_are_shown
     assert set(slowness) == {"learned"} | classical
     assert slowness["learned"].sum() < slowness["linear SFA"].sum()
     assert result["correlation"] < 0.2
+    assert result["steps"] == 300
 
     told = result["meaning"]
     assert min(told["harmonics"]["cos πx"], told["harmonics"]["cos πy"]) > 0.8

@@ -81,7 +81,6 @@ class GridWorld(Experiment):
             "map": Path(self.map).stem,
             "cells": len(grid.cells),
             "transitions": self.transitions,
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "seconds": seconds,
             "exact": exact.values[: self.n],

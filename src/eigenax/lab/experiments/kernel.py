@@ -98,7 +98,6 @@ class KernelModes(Experiment):
         exact, nystrom = self.closed_form(np.zeros((1, self.dims))).values, self.nystrom()
         errors = relative_errors(modes.eigenvalues, exact)
         result = {
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "exact": exact,
             "relative_errors": errors,

@@ -67,7 +67,6 @@ class Physics(Experiment):
         modes = self.solved(self.operator(), self.domain(), folder, progress, solver=solver, tol=self.tol or None)
         metrics = read_metrics(folder / "metrics.jsonl")
         result = self.scores(modes) | {
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "training_seconds": metrics[-1]["seconds"],
         }

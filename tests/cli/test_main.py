@@ -70,7 +70,12 @@ def sentence(capsys, words, code=2):
         (["--version"], "0."),
         (["list"], "hydrogen"),
         (["run", "--help"], "hydrogen"),
-        (["run", "hydrogen", "--help"], "--half-width"),
+        (["run", "hydrogen", "--help"], "--charge"),
+        (["run", "hydrogen", "--help"], "  quick  a network trained on samples near the nucleus"),
+        (["run", "hydrogen", "--preset", "paper", "--help"], "flags and defaults below are those of paper"),
+        (["run", "hydrogen", "--preset", "paper", "--help"], "--learning-rate"),
+        (["run", "kernel", "--help"], "  polynomial  the polynomial kernel in two dimensions"),
+        (["slow", "--help"], "  best   a larger network"),
         (["run", "oscillator", "--help"], "--stiffness"),
         (["run", "box", "--help"], "--boundary"),
         (["solve", "--help"], "--kinetic FLOAT      What multiplies −∇²"),
@@ -97,6 +102,15 @@ def test_help_needs_no_jax(words):
         "assert not {'jax', 'matplotlib', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_help_has_the_flags_of_the_preset_and_no_others(capsys):
+    of_best, of_quick = {"--dims", "--charge", "--tol"}, {"--learning-rate", "--batch", "--ema-rate", "--inputs"}
+    for words, has, lacks in ([], of_best, of_quick), (["--preset", "quick"], of_quick, of_best):
+        assert exit_code(["run", "hydrogen", *words, "--help"]) == 0
+        said = capsys.readouterr().out.split()
+        assert has < set(said)
+        assert not lacks & set(said)
 
 
 def test_presets_change_the_defaults_and_flags_change_presets(capsys):
@@ -136,7 +150,16 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "hydrogen", "--preset", "quick", "--decay", "1"], "--decay must be"),
         (["run", "hydrogen", "--preset", "quick", "--n", "2", "--sparsity", "paper"], "sparsity='isolated'"),
         (["run", "hydrogen", "--dims", "3", "--preset", "quick"], "--dims is a setting of --preset best"),
-        (["run", "hydrogen", "--batch", "64"], "--batch is a setting of --preset quick and paper"),
+        (["run", "hydrogen", "--preset", "paper", "--charge=2"], "--charge is a setting of --preset best"),
+        (
+            ["run", "hydrogen", "--preset=quick", "--tol", "1e-3"],
+            "--tol is a setting of --preset best",
+        ),
+        (["run", "hydrogen", "--batch", "64"], "--batch is a setting of --preset quick and paper; the preset is best"),
+        (["run", "hydrogen", "--learning_rate=3"], "--learning-rate is a setting of --preset quick and paper"),
+        (["run", "hydrogen", "--no-rescale"], "--rescale is a setting of --preset quick and paper"),
+        (["run", "hydrogen", "--stpes", "decay"], "Unrecognized options: --stpes, decay"),
+        (["run", "hydrogen", "--preset"], "Missing value for argument '--preset'"),
         (["run", "oscillator", "--dims", "0"], "--dims must be at least 1; got 0"),
         (["run", "oscillator", "--stiffness", "1,x"], "--stiffness must be one number, or 2 with commas"),
         (["run", "oscillator", "--stiffness", "1,2,3"], "--stiffness must be one number, or 2 with commas"),
@@ -172,6 +195,7 @@ def test_a_run_leaves_the_folder_of_the_design(finished):
         "experiment", "preset", "seed", "steps", "compile_seconds", "wall_seconds", "device", "eigenvalues",
         "standard_errors", "residuals", "exact", "relative_errors", "mean_relative_error",
     } <= result.keys()  # fmt: skip
+    assert (result["preset"], result["steps"]) == ("quick", 40)
     assert f"report: {folder / 'report.html'}" in output
     assert "mean relative error" in output
 
@@ -221,7 +245,9 @@ def test_settings_that_were_edited_badly_are_refused(finished, tmp_path, capsys)
     original = (folder / "settings.toml").read_text()
     for edited, expected in [
         (original.replace("n = 4", "n = 0"), "--n must be at least 1"),
-        (original + "colour = 3\n", "colour"),
+        (original + "colour = 3\n", "there is no setting 'colour' of --preset quick"),
+        (original + "tol = 1e-3\n", "there is no setting 'tol' of --preset quick"),
+        (original.replace('"quick"', '"quack"'), "unknown preset 'quack' for hydrogen"),
         ("n = = 3", "cannot be used"),
         (original.replace("n = 4", 'n = "four"'), "n must be of type int; got 'four'"),
         (original.replace("n = 4", "n = 4.5"), "n must be of type int; got 4.5"),

@@ -9,16 +9,18 @@ RESULT = {
 
 
 def test_what_has_not_converged_has_a_star(capsys):
-    print_table(RESULT | {"unconverged": [False, True]})
+    print_table(RESULT | {"unconverged": [False, True]}, "mode")
     _, first, second, said, seconds = capsys.readouterr().out.splitlines()
     assert "*" not in first
     assert second.rstrip().endswith("*")
     assert said == "* not converged, as its residual or its errors tell"
     assert seconds == "30 steps; in all 12 s on a device"
-    print_table(RESULT | {"unconverged": [False, False]})
+    print_table(RESULT | {"unconverged": [False, False]}, "mode")
     assert "*" not in capsys.readouterr().out
 
 
 def test_seconds_of_a_resumed_run_are_those_since_then(capsys):
-    print_table(RESULT | {"resumed": True})
-    assert "30 steps; since it was resumed 12 s on a device" in capsys.readouterr().out
+    print_table(RESULT | {"resumed": True}, "feature")
+    said = capsys.readouterr().out
+    assert said.split()[0] == "feature"
+    assert "30 steps; since it was resumed 12 s on a device" in said

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.networks.features import CoarsePixels, CuspInputs
+from eigenax.networks.features import CoarsePixels, CuspInputs, ScaledPixels
 
 CENTRE = (0.5, -1.0)
 KEY = jax.random.key(0)
@@ -16,6 +16,14 @@ def test_scaled_inputs_measure_each_axis_from_its_centre():
     inputs = ex.ScaledInputs((1.0, -2.0), (2.0, 10.0))
     np.testing.assert_allclose(inputs(jnp.asarray([4.0, 3.0])), [1.5, 0.5])
     assert inputs.size == 2
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+def test_pixels_are_scaled_to_mean_zero_and_deviation_one_of_those_given(kind):
+    frames = np.random.default_rng(0).integers(100, 255, (50, 1, 8, 8)).astype(kind)
+    scaled = np.asarray(jax.vmap(ScaledPixels.of(frames))(jnp.asarray(frames, jnp.float32)))
+    np.testing.assert_allclose([scaled.mean(), scaled.std()], [0, 1], atol=1e-5)
+    assert ScaledPixels.of(np.full((3, 1, 2, 2), 7, kind)) == ScaledPixels(7.0, 1.0)
 
 
 @pytest.mark.parametrize("side", [1, 2, 3])

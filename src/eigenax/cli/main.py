@@ -2,8 +2,8 @@
 
 import contextlib
 import dataclasses
+import functools
 import inspect
-import itertools
 import os
 import signal
 import sys
@@ -96,7 +96,7 @@ def _list(words: list[str]) -> int:
         return 0 if words[0] in {"-h", "--help"} else 2
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
-        print(f"{name:12s} {experiment.summary}\n{'':12s} presets: {', '.join(experiment.presets)}")
+        print(f"{name:14s} {experiment.summary}\n{'':14s} presets: {', '.join(experiment.presets)}")
     return 0
 
 
@@ -122,7 +122,7 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
 
     try:
         options = _parse_settings(find_experiment(name, among), words)
-        settings = options.settings.resolved(_given(words))
+        settings = options.settings.resolved()
         settings.check()
     except ValueError as error:
         raise RunError(str(error)) from error
@@ -145,7 +145,7 @@ def _resume(words: list[str]) -> int:
         print("this run is finished:")
         if not (options.folder / REPORT).exists():
             _report([str(options.folder)])
-        return _show(options.folder, read_result(options.folder))
+        return _show(experiment, options.folder, read_result(options.folder))
     return _execute(experiment, options.folder, options.quiet)
 
 
@@ -170,50 +170,71 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
         raise InterruptedRun(f"{stop}; {_go_on(folder)}", stop.snapshot) from None
     except DivergedError as error:
         raise DivergedError(f"{error}, in {folder}", error.snapshot) from None
-    return _show(folder, result)
+    return _show(experiment, folder, result)
 
 
 def _go_on(folder: Path) -> str:
     return f"go on with `eigenax resume {folder}`"
 
 
-def _show(folder: Path, result: dict[str, Any]) -> int:
+def _show(experiment: "Experiment", folder: Path, result: dict[str, Any]) -> int:
     from eigenax.cli.table import print_table
     from eigenax.lab.experiments.folder import REPORT
 
-    print_table(result)
+    print_table(result, experiment.noun)
     print(f"report: {folder / REPORT}")
     return 0
 
 
 def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
-    """Settings from the command line, over the defaults of the preset that is named there."""
+    """Settings from the command line, over those of the preset that is named there."""
     import tyro
 
-    preset = _value_after("--preset", words) or cls.preset
+    choice = dataclasses.make_dataclass("Choice", [(name, str, "") for name in cls.given_first])
+    chosen, _ = tyro.cli(choice, args=words, return_unknown_args=True, add_help=False)
+    usual = cls.with_preset(**vars(chosen))
+    out = tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/.")
     options = dataclasses.make_dataclass(
         "Options",
         [
-            ("settings", Annotated[cls, tyro.conf.arg(name="")]),
-            (
-                "out",
-                Annotated[
-                    Path | None,
-                    tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/."),
-                ],
-                None,
-            ),
+            ("settings", Annotated[type(usual), tyro.conf.arg(name="")]),
+            ("out", Annotated[Path | None, out], None),
             ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
         ],
     )
-    return tyro.cli(
+    parse = functools.partial(
+        tyro.cli,
         options,
         args=words,
-        default=options(cls.with_preset(preset)),
+        default=options(usual),
         prog=" ".join(["eigenax", *cls.command]),
-        description=inspect.getdoc(cls),
-        config=(tyro.conf.UseAppendAction,),
+        description=_about(cls, usual.preset),
+        config=(tyro.conf.UseAppendAction, tyro.conf.OmitArgPrefixes),
     )
+    parsed, unknown = parse(return_unknown_args=True)
+    if unknown:
+        _refuse_flags_of_other_presets(cls, usual.preset, unknown)
+        parse()  # says what is unknown, and what is close to it
+    return parsed
+
+
+def _about(cls: "type[Experiment]", preset: str) -> str:
+    """What an experiment is, and its presets, one a line."""
+    width = max(map(len, cls.presets))
+    lines = [f"  {name:{width}}  {about}" for name, (about, *_) in cls.presets.items()]
+    heading = f"Presets; flags and defaults below are those of {preset}:"
+    return "\n".join([inspect.getdoc(cls) or "", "", heading, *lines])
+
+
+def _refuse_flags_of_other_presets(cls: "type[Experiment]", preset: str, unknown: list[str]) -> None:
+    """Say of a flag that another preset has which ones these are."""
+    from eigenax.lab.experiment import flag
+
+    settings = {other: {f"--{flag(name)}" for name in cls.with_preset(other).flat()} for other in cls.presets}
+    for word in unknown:
+        asked = word.partition("=")[0].replace("_", "-").replace("--no-", "--")
+        if having := [other for other, flags in settings.items() if asked in flags]:
+            raise ValueError(f"{asked} is a setting of --preset {' and '.join(having)}; the preset is {preset}")
 
 
 def _parse_folder(words: list[str], command: str, description: str) -> Any:
@@ -230,21 +251,6 @@ def _parse_folder(words: list[str], command: str, description: str) -> Any:
         ],
     )
     return tyro.cli(options, args=words, prog=f"eigenax {command}", description=description)
-
-
-def _given(words: list[str]) -> set[str]:
-    """Names of the settings on a command line."""
-    flags = [word.partition("=")[0].removeprefix("--") for word in words if word.startswith("--")]
-    return {name.removeprefix("no-").replace("-", "_") for name in flags}
-
-
-def _value_after(flag: str, words: list[str]) -> str | None:
-    for word, following in itertools.pairwise([*words, ""]):
-        if word == flag:
-            return following or None
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
 
 
 def _version() -> str:

@@ -8,14 +8,14 @@ from rich.table import Table
 from eigenax.lab.report.digits import decimals, rounded
 
 
-def print_table(result: dict[str, Any]) -> None:
-    """Learned ± standard error, exact values with relative errors where they are known, and what else there is."""
+def print_table(result: dict[str, Any], noun: str) -> None:
+    """For each mode or feature: learned ± standard error, exact values with relative errors, and what else there is."""
     exact, errors, more = result.get("exact"), result.get("relative_errors"), result.get("columns", {})
     doubted = result.get("unconverged") or [False] * len(result["eigenvalues"])
     with_residuals = set(result["residuals"]) != {None}
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
-        "mode",
+        noun,
         "learned",
         "± std. error",
         *(("residual",) if with_residuals else ()),

@@ -6,8 +6,9 @@ Nothing here imports JAX, so that the command line can show help at once.
 import abc
 import dataclasses
 import math
-from collections.abc import Set
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from eigenax.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from eigenax.domains.box import Boundary
     from eigenax.modes import Modes
+    from eigenax.operators.base import Operator
 
 
 class Outcome(NamedTuple):
@@ -28,62 +30,28 @@ class Outcome(NamedTuple):
     """Pictures by file name, each with a caption for the page."""
 
 
+class Preset(NamedTuple):
+    """Settings that go by a name."""
+
+    about: str
+    """What they are for, in a line."""
+    values: dict[str, Any] = {}  # noqa: RUF012
+    """What differs from the defaults."""
+    settings: "type[Experiment] | None" = None
+    """Their class, where it is not the experiment's."""
+
+
 @dataclasses.dataclass(frozen=True)
-class Experiment(abc.ABC):
-    """Settings of an experiment; `presets` change several defaults at once."""
+class Settings:
+    """Settings, some of which may be parts with settings of their own; on the command line all are flags."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    command: ClassVar[tuple[str, ...]]
-    """The words after `eigenax` that run it, before its settings."""
-    positional: ClassVar[tuple[str, ...]] = ()
-    """Settings that are given without a flag."""
-    presets: ClassVar[dict[str, dict[str, Any]]]
-    least_steps: ClassVar[int] = 1
-    """Zero where that stands for as many as it takes."""
-    noun: ClassVar[str] = "mode"
-    values: ClassVar[str] = "Eigenvalues"
-    """What a run finds, what their numbers are, and how those are to be read, on its page."""
-    reading: ClassVar[str] = (
-        "Learned values are Rayleigh quotients on fresh samples; the standard error has their sampling scatter and "
-        "what more functions or training would still change, and the residual shows what is left to learn."
-    )
-
-    n: int = 9
-    """Number of modes."""
-    seed: int = 0
-    """Seed of everything random."""
-    preset: str = "quick"
-    """Set of defaults that the other settings change."""
-    steps: int = 1000
-    """Training steps."""
-
-    def __init_subclass__(cls):
-        if "command" not in cls.__dict__ and hasattr(cls, "name"):
-            cls.command = ("run", cls.name)
-
-    @classmethod
-    def with_preset(cls, preset: str) -> Self:
-        """The settings of a preset."""
-        if preset not in cls.presets:
-            raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
-        return cls(preset=preset, **cls.presets[preset])
-
-    def resolved(self, given: Set[str] = frozenset()) -> Self:
-        """The same settings without what depends on where and when they are read, such as the working folder.
-
-        `given` are the names of those that somebody asked for.
-        """
-        return self
-
-    def check(self) -> None:
-        """Raise `ValueError` naming the first setting that makes no sense."""
-        self.check_at_least_one("n")
-        self.check_at_least(self.least_steps, "steps")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
-        if self.preset not in self.presets:
-            raise ValueError(f"unknown preset {self.preset!r}; there are: {', '.join(self.presets)}")
+    def flat(self) -> dict[str, Any]:
+        """All settings by name, those of parts among them."""
+        values: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            values |= value.flat() if isinstance(value, Settings) else {field.name: value}
+        return values
 
     def check_at_least_one(self, *names: str) -> None:
         """Refuse settings below 1."""
@@ -106,6 +74,79 @@ class Experiment(abc.ABC):
         for name in names:
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"--{flag(name)} must be positive, or 0 for automatic; got {getattr(self, name)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment(Settings, abc.ABC):
+    """Settings of an experiment; `presets` change several defaults at once, and may have other settings."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    command: ClassVar[tuple[str, ...]]
+    """The words after `eigenax` that run it, before its settings."""
+    positional: ClassVar[tuple[str, ...]] = ()
+    """Settings that are given without a flag."""
+    presets: ClassVar[dict[str, Preset]]
+    """The first is the default."""
+    given_first: ClassVar[tuple[str, ...]] = ("preset",)
+    """Settings that say what the others are where these are not given: the arguments of `with_preset`."""
+    least_steps: ClassVar[int] = 1
+    """Zero where that stands for as many as it takes."""
+    noun: ClassVar[str] = "mode"
+    values: ClassVar[str] = "Eigenvalues"
+    """What a run finds, what their numbers are, and how those are to be read, on its page."""
+    reading: ClassVar[str] = (
+        "Learned values are Rayleigh quotients on fresh samples; the standard error has their sampling scatter and "
+        "what more functions or training would still change, and the residual shows what is left to learn."
+    )
+
+    n: int = 9
+    """Number of modes."""
+    seed: int = 0
+    """Seed of everything random."""
+    preset: str = ""
+    """Set of defaults that the other settings change."""
+    steps: int = 1000
+    """Training steps."""
+
+    def __init_subclass__(cls):
+        if "command" not in cls.__dict__ and hasattr(cls, "name"):
+            cls.command = ("run", cls.name)
+
+    def __post_init__(self):
+        if not self.preset:
+            object.__setattr__(self, "preset", next(iter(self.presets)))
+
+    @classmethod
+    def with_preset(cls, preset: str = "") -> Any:
+        """The settings of a preset, or of the first one; they may be of another class."""
+        preset = preset or next(iter(cls.presets))
+        if preset not in cls.presets:
+            raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
+        _, values, settings = cls.presets[preset]
+        return (settings or cls)(preset=preset, **values)
+
+    def resolved(self) -> Self:
+        """The same settings without what depends on where and when they are read, such as the working folder."""
+        return self
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        self.check_at_least_one("n")
+        self.check_at_least(self.least_steps, "steps")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
+        type(self).with_preset(self.preset)
+
+    def solved(self, operator: "Operator", source: Any, folder: "Path", progress: bool, **more: Any) -> "Modes":
+        """The modes that `eigenax.solve` finds with these settings and more."""
+        import eigenax
+
+        usual = {"n": self.n, "max_steps": self.steps or None, "seed": self.seed}
+        try:
+            return eigenax.solve(operator, source, **usual | more, checkpoint_dir=folder, progress=progress)
+        except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
+            raise InputError(str(error)) from error
 
     @abc.abstractmethod
     def run(self, folder: "Path", progress: bool) -> Outcome:

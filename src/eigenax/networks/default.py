@@ -43,8 +43,7 @@ def default_network(
 
 def _image_network(source: Source, outputs: int, key: PRNGKeyArray) -> Network:
     """A convolutional network of pixels scaled to mean zero and standard deviation one."""
-    pixels = np.asarray(source.sample(jax.random.key(0), 64).x, np.float64)
-    inputs = ScaledPixels(float(pixels.mean()), float(pixels.std()) or 1.0)
+    inputs = ScaledPixels.of(np.asarray(source.sample(jax.random.key(0), 64).x))
     channels, height, width = source.shape
     return Compose(inputs, Conv((channels, height, width), outputs, activation="silu", sparsity="none", key=key))
 

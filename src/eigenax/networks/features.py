@@ -36,6 +36,11 @@ class ScaledPixels(eqx.Module):
     centre: float = eqx.field(static=True)
     scale: float = eqx.field(static=True)
 
+    @classmethod
+    def of(cls, pixels: Num[np.ndarray, "..."]) -> "ScaledPixels":
+        """To mean zero and standard deviation one of these."""
+        return cls(float(pixels.mean(dtype=np.float64)), float(pixels.std(dtype=np.float64)) or 1.0)
+
     def __call__(self, x: Float[Array, "c h w"]) -> Float[Array, "c h w"]:
         """The pixels of one image."""
         return (x - self.centre) / self.scale

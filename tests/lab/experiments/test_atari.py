@@ -11,6 +11,7 @@ import eigenax as ex
 from eigenax.cli.main import main
 from eigenax.lab.datasets.atari import _track_quietly, gameplay
 from eigenax.lab.experiments.atari import Atari
+from eigenax.lab.experiments.training import SpINSettings
 
 SMALL = ["--game", "breakout", "--frames", "1500", "--held-out", "1000", "--n", "2", "--steps", "40", "--clips", "4"]
 NARROW = ["--channels", "4,4,4", "--width", "16", "--successor-maps", "4", "--successor-width", "16", "--latent", "8"]
@@ -66,8 +67,9 @@ def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, 
 def test_the_paper_preset_is_the_published_one():
     paper = Atari.with_preset("paper")
     assert (paper.clips, paper.length, paper.channels, paper.width, paper.n) == (24, 10, "64,64,64", 128, 5)
-    assert (paper.optimizer, paper.learning_rate, paper.decay, paper.ema_rate) == ("rmsprop", 1e-6, 0.999, 0.01)
-    assert (paper.frames, paper.held_out, paper.average, paper.sparsity) == (500_000, 64_000, "jacobian", "paper")
+    assert paper.training == SpINSettings("rmsprop", 0.999, 1e-6, "jacobian", 0.01, 0.0, 0.0, False, "cholesky")
+    assert (paper.activation, paper.schedule) == ("relu", "constant")
+    assert (paper.frames, paper.held_out, paper.sparsity) == (500_000, 64_000, "paper")
     assert (paper.successor_steps, paper.successor_batch, paper.successor_learning_rate) == (300_000, 32, 1e-4)
     assert (paper.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)
 

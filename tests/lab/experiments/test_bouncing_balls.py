@@ -8,6 +8,7 @@ import pytest
 from eigenax.cli.main import main
 from eigenax.errors import InputError
 from eigenax.lab.experiments.bouncing_balls import BouncingBalls
+from eigenax.lab.experiments.training import SpINSettings
 
 SMALL = ["--size", "16", "--radius", "2", "--speed", "0.7", "--frames", "4000", "--held-out", "4000", "--balls", "1"]
 SHORT = ["--n", "4", "--steps", "300", "--clips", "16", "--channels", "8,8", "--width", "32"]
@@ -23,6 +24,7 @@ def test_features_are_slower_than_linear_ones_tell_where_a_ball_is_and_are_shown
     assert set(slowness) == {"learned"} | classical
     assert slowness["learned"].sum() < slowness["linear SFA"].sum()
     assert result["correlation"] < 0.2
+    assert result["steps"] == 300
 
     told = result["meaning"]
     assert min(told["harmonics"]["cos πx"], told["harmonics"]["cos πy"]) > 0.8
@@ -51,8 +53,9 @@ def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, 
 def test_the_paper_preset_is_the_published_one():
     paper = BouncingBalls.with_preset("paper")
     assert (paper.clips, paper.length, paper.channels, paper.width, paper.n) == (24, 10, "32,32,32", 128, 12)
-    assert (paper.optimizer, paper.learning_rate, paper.decay, paper.ema_rate) == ("rmsprop", 1e-6, 0.999, 0.01)
-    assert (paper.steps, paper.frames, paper.average, paper.sparsity) == (1_000_000, 200_000, "jacobian", "paper")
+    assert paper.training == SpINSettings("rmsprop", 0.999, 1e-6, "jacobian", 0.01, 0.0, 0.0, False, "cholesky")
+    assert (paper.activation, paper.schedule) == ("relu", "constant")
+    assert (paper.steps, paper.frames, paper.sparsity) == (1_000_000, 200_000, "paper")
 
 
 def test_layers_that_are_too_narrow_for_block_sparsity_are_one_sentence():

@@ -10,11 +10,13 @@ import eigenax as ex
 from eigenax.lab.experiments.folder import claim, read_experiment
 from eigenax.lab.experiments.hydrogen import Hydrogen
 from eigenax.lab.experiments.runner import execute
+from eigenax.lab.experiments.trained_atom import TrainedAtom
+from eigenax.lab.experiments.training import SpINSettings
 from eigenax.solvers.schedules import second_moment_decay
 
 
 def test_four_states_to_two_percent(tmp_path):
-    experiment = Hydrogen(n=4, preset="quick", steps=4000, half_width=80.0)
+    experiment = TrainedAtom(n=4, steps=4000)
     claim(tmp_path / "run", experiment)
     result = execute(experiment, tmp_path / "run", progress=False)
     assert result["mean_relative_error"] < 0.02
@@ -30,21 +32,10 @@ def test_four_states_to_two_percent(tmp_path):
 def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_path):
     paper = Hydrogen.with_preset("paper")
     assert (paper.n, paper.batch, paper.width, paper.depth) == (9, 128, 128, 4)
-    assert (paper.half_width, paper.epsilon, paper.ema_rate, paper.decay, paper.learning_rate) == (
-        50,
-        0.1,
-        0.01,
-        0.999,
-        1e-5,
-    )
-    assert (paper.average, paper.sparsity, paper.activation, paper.optimizer) == (
-        "jacobian",
-        "paper",
-        "softplus",
-        "rmsprop",
-    )
-    assert (paper.orthonormal_pull, paper.rescale, paper.sampling) == (0.0, False, "uniform")
-    small = Hydrogen(**(paper.presets["paper"] | {"preset": "paper", "steps": 20, "width": 32, "samples": 2048}))
+    assert (paper.half_width, paper.epsilon, paper.sampling) == (50, 0.1, "uniform")
+    assert (paper.sparsity, paper.activation, paper.final_learning_rate) == ("paper", "softplus", 1e-5)
+    assert paper.training == SpINSettings("rmsprop", 0.999, 1e-5, "jacobian", 0.01, 0.0, 0.0, False, "cholesky")
+    small = dataclasses.replace(paper, steps=20, width=32, samples=2048)
     claim(tmp_path / "run", small)
     result = execute(small, tmp_path / "run", progress=False)
     assert len(result["uncorrected"]["eigenvalues"]) == 9
@@ -55,7 +46,7 @@ def test_paper_preset_has_the_published_settings_and_trains_both_conditions(tmp_
 @pytest.mark.filterwarnings("ignore:the optimiser's second moment")
 @pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
 def test_the_optimiser_remembers_as_long_as_the_settings_say(optimizer):
-    solver = Hydrogen(preset="quick", optimizer=optimizer, decay=0.97).solver()
+    solver = TrainedAtom(training=SpINSettings(optimizer, decay=0.97)).solver()
     assert second_moment_decay(solver.optimizer) == pytest.approx(0.97, rel=1e-3)
 
 
@@ -87,20 +78,20 @@ def test_the_walls_do_not_matter(n):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"preset": "quick", "dims": 3}, "--dims is a setting of --preset best; the preset is quick"),
-        ({"preset": "paper", "charge": 2.0}, "--charge is a setting of --preset best"),
-        ({"preset": "quick", "tol": 1e-3}, "--tol is a setting of --preset best"),
-        ({"preset": "quick", "steps": 0}, "--steps must be at least 1; got 0"),
-        ({"steps": -1}, "--steps must be at least 0; got -1"),
-        ({"preset": "quick", "samples": 40}, "--samples must be at least 64, or 0; got 40"),
-        ({"batch": 64}, "--batch is a setting of --preset quick and paper; the preset is best"),
-        ({"dims": 4}, "--dims must be 2 or 3; got 4"),
-        ({"charge": -1.0}, "--charge must be positive"),
+        (TrainedAtom(steps=0), "--steps must be at least 1; got 0"),
+        (TrainedAtom(samples=40), "--samples must be at least 64; got 40"),
+        (TrainedAtom(training=SpINSettings(decay=1.0)), "--decay must be at least 0 and below 1; got 1.0"),
+        (TrainedAtom(training=SpINSettings(learning_rate=0.0)), "--learning-rate must be positive and finite; got 0.0"),
+        (TrainedAtom(preset="best"), "unknown preset 'best' for hydrogen; there are: quick, paper"),
+        (Hydrogen(steps=-1), "--steps must be at least 0; got -1"),
+        (Hydrogen(samples=-40), "--samples must be at least 64; got -40"),
+        (Hydrogen(dims=4), "--dims must be 2 or 3; got 4"),
+        (Hydrogen(charge=-1.0), "--charge must be positive"),
     ],
 )
-def test_settings_of_another_preset_are_refused(settings, said):
+def test_settings_that_make_no_sense_are_refused(settings, said):
     with pytest.raises(ValueError, match=said):
-        Hydrogen(**settings).check()
+        settings.check()
 
 
 @pytest.mark.slow

@@ -39,7 +39,8 @@ def test_a_potential_of_ones_own(tmp_path, capsys, monkeypatch):
         "--quiet",
     ]
     assert main(["solve", *words, "--out", str(folder)]) == 0
-    assert "learned" in capsys.readouterr().out
+    assert capsys.readouterr().out.split()[:2] == ["mode", "learned"]
+    assert "<th>mode</th>" in (folder / "report.html").read_text()
     names = {"settings.toml", "metrics.jsonl", "checkpoints", "modes.safetensors", "result.json", "figures"}
     assert {path.name for path in folder.iterdir()} == names | {"report.html"}
     result = json.loads((folder / "result.json").read_text())

@@ -56,6 +56,8 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     said = capsys.readouterr().out
     assert "held out" in said
     assert "of the time" not in said  # it swings back
+    assert "feature" in said.split()
+    assert "<th>feature</th>" in (tmp_path / "run" / "report.html").read_text()
     modes = eigenax.load(tmp_path / "run")
     assert modes.shape == (2, 16, 24)
     frames = np.load(next((tmp_path / "run" / "frames" / "0").glob("*.npy")))

@@ -1,12 +1,18 @@
 """The page repeats the run it shows."""
 
+import dataclasses
 import shlex
 
 import pytest
 
 from eigenax.cli.main import _parse_settings
+from eigenax.lab.experiments import EVERY, EXPERIMENTS, find_experiment
+from eigenax.lab.experiments.bouncing_balls import BouncingBalls
+from eigenax.lab.experiments.folder import claim, read_experiment
 from eigenax.lab.experiments.hydrogen import Hydrogen
 from eigenax.lab.experiments.oscillator import Oscillator
+from eigenax.lab.experiments.trained_atom import TrainedAtom
+from eigenax.lab.experiments.training import SpINSettings
 from eigenax.lab.experiments.user_potential import UserPotential
 from eigenax.lab.report.page import command, mode_rows
 
@@ -15,22 +21,38 @@ from eigenax.lab.report.page import command, mode_rows
     "experiment",
     [
         Hydrogen(seed=3),
-        Hydrogen(**Hydrogen.presets["quick"] | {"preset": "quick", "n": 4, "rescale": False, "half_width": 12.5}),
+        TrainedAtom(n=4, half_width=12.5, training=SpINSettings(rescale=False, learning_rate=2e-3)),
         Oscillator(dims=3, stiffness="1, 2.5,3"),
         UserPotential(potential="my wells.py:V", dims=2, low="-1,-2", high="3", singularity=("0,0", "-1,0.5")),
-        Hydrogen(**Hydrogen.presets["paper"] | {"preset": "paper", "uncorrected_too": False, "decay": 0.9}),
+        dataclasses.replace(Hydrogen.with_preset("paper"), uncorrected_too=False, training=SpINSettings(decay=0.9)),
+        BouncingBalls(training=SpINSettings(finish="cholesky"), clips=12),
     ],
 )
 def test_the_command_on_the_page_gives_the_same_settings(experiment):
     words = shlex.split(command(experiment))
     first = len(experiment.command) + 1
     assert words[:first] == ["eigenax", *experiment.command]
-    assert _parse_settings(type(experiment), words[first:]).settings == experiment
+    assert _parse_settings(find_experiment(experiment.name, EVERY), words[first:]).settings == experiment
 
 
-@pytest.mark.parametrize("cls", [Hydrogen, Oscillator, UserPotential])
-def test_no_flags_at_all_are_the_best_preset(cls):
-    assert _parse_settings(cls, []).settings == cls.with_preset("best")
+@pytest.mark.parametrize("name", EVERY)
+def test_a_preset_is_what_its_name_gives_on_the_command_line(name):
+    cls = find_experiment(name, EVERY)
+    first, *_ = cls.presets
+    assert _parse_settings(cls, []).settings == cls.with_preset(first)
+    for preset in cls.presets:
+        settings = _parse_settings(cls, ["--preset", preset]).settings
+        assert settings == cls.with_preset(preset)
+        assert (settings.preset, settings.name) == (preset, name)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_preset_is_read_from_a_folder_as_it_was_written(name, tmp_path):
+    cls = find_experiment(name)
+    for preset in cls.presets:
+        settings = dataclasses.replace(cls.with_preset(preset), n=5, seed=7)
+        claim(tmp_path / preset, settings)
+        assert read_experiment(tmp_path / preset) == settings
 
 
 def test_rows_hold_what_is_known_and_nothing_else():

@@ -1,14 +1,13 @@
 """Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
 
 import dataclasses
-from collections.abc import Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from eigenax.errors import InputError, RunError
-from eigenax.lab.experiment import Outcome
-from eigenax.lab.experiments.published import PUBLISHED
+from eigenax.lab.experiment import Outcome, Preset
 from eigenax.lab.experiments.slow_features import SlowFeatures
+from eigenax.lab.experiments.training import PUBLISHED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,42 +27,43 @@ DRAWS = 64
 
 @dataclasses.dataclass(frozen=True)
 class Atari(SlowFeatures):
-    """Slow features of a random agent's view of an Atari game, beside successor features and principal components.
-
-    `best` is our settings and `paper` the published ones, both for a GPU; `quick` takes six minutes on two cores.
-    """
+    """Slow features of a random agent's view of an Atari game, beside successor features and principal components."""
 
     name: ClassVar[str] = "atari"
     summary: ClassVar[str] = "slow features of an Atari game, beside successor features and principal components"
     kernel: ClassVar[int] = 6
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "best": {},
-        "quick": {
-            "frames": 20_000,
-            "held_out": 6000,
-            "steps": 700,
-            "clips": 12,
-            "channels": "16,16,16",
-            "successor_steps": 500,
-            "successor_maps": 16,
-            "successor_width": 128,
-            "latent": 256,
-            "target_every": 20,
-        },
-        "paper": PUBLISHED
-        | {
-            "steps": 1_000_000,
-            "clips": 24,
-            "activation": "relu",
-            "learning_rate": 1e-6,
-            "schedule": "constant",
-            "spare": 0,
-            "coarse": 1,
-        },
+    presets: ClassVar[dict[str, Preset]] = {
+        "best": Preset("our settings, for a GPU"),
+        "quick": Preset(
+            "the same with less of everything: six minutes on two cores",
+            {
+                "frames": 20_000,
+                "held_out": 6000,
+                "steps": 700,
+                "clips": 12,
+                "channels": "16,16,16",
+                "successor_steps": 500,
+                "successor_maps": 16,
+                "successor_width": 128,
+                "latent": 256,
+                "target_every": 20,
+            },
+        ),
+        "paper": Preset(
+            "the published settings, for a GPU",
+            {
+                "steps": 1_000_000,
+                "clips": 24,
+                "activation": "relu",
+                "sparsity": "paper",
+                "training": PUBLISHED,
+                "schedule": "constant",
+                "spare": 0,
+                "coarse": 1,
+            },
+        ),
     }
 
-    preset: str = "best"
-    """Set of defaults that the other settings change."""
     game: str = "beam_rider"
     """The game, by its name in ale-py, such as space_invaders, montezuma_revenge or ms_pacman."""
     data: str = ""
@@ -101,7 +101,7 @@ class Atari(SlowFeatures):
     target_every: int = 10_000
     """Steps after which the network that successor features are compared with becomes the present one."""
 
-    def resolved(self, given: Set[str] = frozenset()) -> Self:
+    def resolved(self) -> Self:
         """With the whole path of the gameplay; a game that is not there is refused."""
         from eigenax.lab.datasets.atari import check_game
 
@@ -216,7 +216,7 @@ class Atari(SlowFeatures):
         from eigenax.sources.time_series import TimeSeries
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
-        network = self.network((STACK, *some.shape[1:]), float(some.mean()), float(some.std()) or 1.0, self.coarse)
+        network = self.network((STACK, *some.shape[1:]), some, self.coarse)
         least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
         if not episodes:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eigenax.errors import InputError
-from eigenax.lab.experiment import Outcome, flag
-from eigenax.lab.experiments.published import PUBLISHED
+from eigenax.lab.experiment import Outcome, Preset, flag
 from eigenax.lab.experiments.slow_features import SlowFeatures
+from eigenax.lab.experiments.training import PUBLISHED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,42 +33,43 @@ LOOKED_AT = 200_000
 
 @dataclasses.dataclass(frozen=True)
 class BouncingBalls(SlowFeatures):
-    """Slow features of a video of three bouncing balls, from two successive frames.
-
-    `best` is our settings, `quick` the same for two cores, `paper` the published settings.
-    """
+    """Slow features of a video of three bouncing balls, from two successive frames."""
 
     name: ClassVar[str] = "bouncing-balls"
     summary: ClassVar[str] = "deep slow feature analysis of three bouncing balls, beside linear and quadratic"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "best": {},
-        "quick": {
-            "steps": 1800,
-            "clips": 24,
-            "channels": "16,16,16",
-            "width": 128,
-            "frames": 100_000,
-            "held_out": 100_000,
-            "size": 32,
-            "radius": 3.0,
-            "speed": 1.0,
-        },
-        "paper": PUBLISHED
-        | {
-            "steps": 1_000_000,
-            "frames": 200_000,
-            "held_out": 200_000,
-            "clips": 24,
-            "channels": "32,32,32",
-            "width": 128,
-            "activation": "relu",
-            "learning_rate": 1e-6,
-            "schedule": "constant",
-        },
+    presets: ClassVar[dict[str, Preset]] = {
+        "best": Preset("our settings, for a GPU"),
+        "quick": Preset(
+            "the same for two cores, on smaller frames",
+            {
+                "steps": 1800,
+                "clips": 24,
+                "channels": "16,16,16",
+                "width": 128,
+                "frames": 100_000,
+                "held_out": 100_000,
+                "size": 32,
+                "radius": 3.0,
+                "speed": 1.0,
+            },
+        ),
+        "paper": Preset(
+            "the published settings, for a GPU",
+            {
+                "steps": 1_000_000,
+                "frames": 200_000,
+                "held_out": 200_000,
+                "clips": 24,
+                "channels": "32,32,32",
+                "width": 128,
+                "activation": "relu",
+                "sparsity": "paper",
+                "training": PUBLISHED,
+                "schedule": "constant",
+            },
+        ),
     }
 
-    preset: str = "best"
-    """Set of defaults that the other settings change."""
     steps: int = 12_000
     """Training steps."""
     frames: int = 2_000_000

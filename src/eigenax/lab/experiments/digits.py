@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eigenax.errors import InputError
-from eigenax.lab.experiment import Experiment, Outcome
+from eigenax.lab.experiment import Experiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,14 +34,15 @@ class Digits(Experiment):
 
     name: ClassVar[str] = "digits"
     summary: ClassVar[str] = "spectral embedding of digits never seen, against the full decomposition"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"quick": {}}
+    presets: ClassVar[dict[str, Preset]] = {"quick": Preset("all 1797 images, 256 cells")}
+    noun: ClassVar[str] = "feature"
     reading: ClassVar[str] = (
         "Learned values are those of the graph of the images learned from, and residuals are of the functions fitted "
         "to its eigenvectors; all images are a larger graph."
     )
 
     n: int = 10
-    """Number of components, without the constant."""
+    """Number of features, without the constant."""
     cells: int = 256
     """Cells, whose shares the functions combine: the size of the model."""
     neighbors: int = 10

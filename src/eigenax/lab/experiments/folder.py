@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from eigenax.errors import RunError
-from eigenax.lab.experiment import Experiment
+from eigenax.lab.experiment import Experiment, Settings
 from eigenax.lab.experiments import EVERY, find_experiment
 
 SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
@@ -62,11 +62,8 @@ def release(folder: Path, before: set[Path]) -> None:
 
 def settings_toml(experiment: Experiment) -> str:
     """All settings, resolved, as TOML."""
-    lines = [f'experiment = "{experiment.name}"']
-    for field in dataclasses.fields(experiment):
-        value = getattr(experiment, field.name)
-        lines.append(f"{field.name} = {json.dumps(value)}")
-    return "\n".join(lines) + "\n"
+    settings = {"experiment": experiment.name} | experiment.flat()
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -76,21 +73,25 @@ def read_experiment(folder: Path) -> Experiment:
         raise RunError(f"{folder} holds no run: there is no {SETTINGS} in it")
     try:
         settings = tomllib.loads(path.read_text())
-        cls = find_experiment(settings.pop("experiment"), EVERY)
-        experiment = cls(**_typed(cls, settings))
+        usual = find_experiment(settings.pop("experiment"), EVERY).with_preset(settings["preset"])
+        if unknown := settings.keys() - usual.flat().keys():
+            raise ValueError(f"there is no setting {min(unknown)!r} of --preset {usual.preset}")
+        experiment = _changed(usual, settings)
         experiment.check()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
     return experiment
 
 
-def _typed(cls: type[Experiment], settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that somebody edited must be of the kind that the command line would have made of them."""
-    hints, names = get_type_hints(cls), {field.name for field in dataclasses.fields(cls)}
-    for name in settings:
-        if name not in names:
-            raise ValueError(f"there is no setting {name!r}")
-    return {name: _of_kind(name, value, hints[name]) for name, value in settings.items()}
+def _changed(usual: Any, values: dict[str, Any]) -> Any:
+    """Settings with other values, which must be of the kind that the command line would have made of them."""
+    kinds, changed = get_type_hints(type(usual)), {}
+    for name in (field.name for field in dataclasses.fields(usual)):
+        if isinstance(part := getattr(usual, name), Settings):
+            changed[name] = _changed(part, values)
+        elif name in values:
+            changed[name] = _of_kind(name, values[name], kinds[name])
+    return dataclasses.replace(usual, **changed)
 
 
 def _of_kind(name: str, value: Any, kind: Any) -> Any:

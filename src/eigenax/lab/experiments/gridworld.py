@@ -1,12 +1,10 @@
 """Grid worlds: the eigenfunctions of where one can go, from all edges or from random steps."""
 
 import dataclasses
-from collections.abc import Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from eigenax.errors import InputError
-from eigenax.lab.experiment import Experiment, Outcome
+from eigenax.lab.experiment import Experiment, Outcome, Preset
 
 if TYPE_CHECKING:
     from eigenax.lab.baselines.graph import Graph
@@ -23,7 +21,7 @@ class GridWorld(Experiment):
 
     name: ClassVar[str] = "gridworld"
     summary: ClassVar[str] = "where one can go on a map, from all its edges or from random steps"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"quick": {}}
+    presets: ClassVar[dict[str, Preset]] = {"quick": Preset("a map of rooms, all its edges")}
 
     map: str = "rooms"
     """A file of X for walls and blanks for free cells, or rooms, four-rooms, maze, room, large-rooms or large-maze."""
@@ -34,7 +32,7 @@ class GridWorld(Experiment):
     transitions: int = 0
     """Random steps to learn from, whose cells are never numbered; 0: all edges of the map."""
 
-    def resolved(self, given: Set[str] = frozenset()) -> Self:
+    def resolved(self) -> Self:
         """With the whole path of a map that is a file."""
         from eigenax.lab.datasets.gridworlds import MAPS
 
@@ -60,7 +58,6 @@ class GridWorld(Experiment):
 
         import numpy as np
 
-        from eigenax.assemble import solve
         from eigenax.lab.baselines.graph import exact_modes
         from eigenax.lab.datasets.gridworlds import read_map
         from eigenax.lab.report.gridworld import draw_cosines, draw_modes
@@ -70,13 +67,7 @@ class GridWorld(Experiment):
 
         grid = read_map(self.map)
         began = time.perf_counter()
-        try:
-            modes = solve(
-                GraphLaplacian(), self._source(grid), self.n, max_steps=self.steps, seed=self.seed,
-                checkpoint_dir=folder, progress=progress,
-            )  # fmt: skip
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        modes = self.solved(GraphLaplacian(), self._source(grid), folder, progress)
         seconds = time.perf_counter() - began
         graph = self._graph(grid)
         exact = exact_modes(graph, self.n)
@@ -90,7 +81,6 @@ class GridWorld(Experiment):
             "map": Path(self.map).stem,
             "cells": len(grid.cells),
             "transitions": self.transitions,
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "seconds": seconds,
             "exact": exact.values[: self.n],

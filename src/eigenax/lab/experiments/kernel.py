@@ -2,9 +2,9 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from eigenax.lab.experiment import Experiment, Outcome
+from eigenax.lab.experiment import Experiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,10 +22,10 @@ class KernelModes(Experiment):
 
     name: ClassVar[str] = "kernel"
     summary: ClassVar[str] = "radial or polynomial kernel under a normal distribution, against the closed form"
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "line": {},
-        "plane": {"dims": 2},
-        "polynomial": {"kernel": "polynomial", "dims": 2},
+    presets: ClassVar[dict[str, Preset]] = {
+        "line": Preset("the radial kernel in one dimension"),
+        "plane": Preset("the radial kernel in two dimensions", {"dims": 2}),
+        "polynomial": Preset("the polynomial kernel in two dimensions", {"kernel": "polynomial", "dims": 2}),
     }
     reading: ClassVar[str] = (
         "Learned values are the best in the span of random waves, measured on other points than they were found on; "
@@ -38,8 +38,6 @@ class KernelModes(Experiment):
 
     n: int = 10
     """Number of modes."""
-    preset: str = "line"
-    """Set of defaults that the other settings change."""
     steps: int = 0
     """Bases of random waves to try at most; 0: as many as it takes."""
     kernel: Literal["rbf", "polynomial"] = "rbf"
@@ -92,28 +90,14 @@ class KernelModes(Experiment):
         import numpy as np
 
         import eigenax
-        from eigenax.errors import InputError
         from eigenax.lab.report.kernel import Compared, draw
         from eigenax.lab.scores.spectrum import relative_errors
 
         normal = eigenax.Gaussian(0.0, 1.0, dims=self.dims)
-        try:
-            modes = eigenax.solve(
-                self.operator(),
-                normal,
-                self.n,
-                which="largest",
-                max_steps=self.steps or None,
-                seed=self.seed,
-                checkpoint_dir=folder,
-                progress=progress,
-            )
-        except ValueError as error:  # what only the solver could see, such as eigenvalues lost in rounding
-            raise InputError(str(error)) from error
+        modes = self.solved(self.operator(), normal, folder, progress, which="largest")
         exact, nystrom = self.closed_form(np.zeros((1, self.dims))).values, self.nystrom()
         errors = relative_errors(modes.eigenvalues, exact)
         result = {
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "exact": exact,
             "relative_errors": errors,

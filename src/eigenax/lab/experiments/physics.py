@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eigenax.lab.experiment import Experiment, Outcome
+from eigenax.lab.experiment import Experiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class Physics(Experiment):
     """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"best": {}, "quick": {"steps": 1}}
-
+    presets: ClassVar[dict[str, Preset]] = {
+        "best": Preset("ever more random waves, until nothing is to be gained"),
+        "quick": Preset("the first basis of random waves alone", {"steps": 1}),
+    }
     least_steps: ClassVar[int] = 0
 
-    preset: str = "best"
-    """Set of defaults that the other settings change."""
     steps: int = 0
     """Bases to try at most, each with twice as many functions as the one before; 0: as many as it takes."""
     tol: float = 0.0
@@ -52,35 +52,21 @@ class Physics(Experiment):
         super().check()
         from eigenax.samples import BATCHES
 
-        self.check_not_negative("samples", "tol")
-        if 0 < self.samples < BATCHES:
-            raise ValueError(f"--samples must be at least {BATCHES}, or 0; got {self.samples}")
+        self.check_not_negative("tol")
+        if self.samples:
+            self.check_at_least(BATCHES, "samples")
         if self.tol >= 1:
             raise ValueError(f"--tol must be a relative accuracy below 1, such as 1e-3; got {self.tol}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Solve, and compare with what is known."""
         import eigenax
-        from eigenax.errors import InputError
         from eigenax.io.metrics import read_metrics
 
-        try:
-            modes = eigenax.solve(
-                self.operator(),
-                self.domain(),
-                self.n,
-                solver=eigenax.RayleighRitz(samples=self.samples or None),
-                tol=self.tol or None,
-                max_steps=self.steps or None,
-                seed=self.seed,
-                checkpoint_dir=folder,
-                progress=progress,
-            )
-        except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
-            raise InputError(str(error)) from error
+        solver = eigenax.RayleighRitz(samples=self.samples or None)
+        modes = self.solved(self.operator(), self.domain(), folder, progress, solver=solver, tol=self.tol or None)
         metrics = read_metrics(folder / "metrics.jsonl")
         result = self.scores(modes) | {
-            "steps": modes.steps,
             "stopped": modes.stop_reason,
             "training_seconds": metrics[-1]["seconds"],
         }

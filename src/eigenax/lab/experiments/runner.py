@@ -35,7 +35,7 @@ def _result(experiment: Experiment, outcome: Outcome, elapsed: float) -> dict[st
         "experiment": experiment.name,
         "preset": experiment.preset,
         "seed": experiment.seed,
-        "steps": experiment.steps,
+        "steps": modes.steps,
         "wall_seconds": elapsed,
         "device": _device(),
         "eigenvalues": modes.eigenvalues,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from eigenax.errors import InputError
 from eigenax.lab.experiment import Experiment
-from eigenax.lab.experiments.published import check_averaging, spin
+from eigenax.lab.experiments.training import SpINSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,41 +62,24 @@ class SlowFeatures(Experiment):
     """Nonlinearity."""
     sparsity: Literal["none", "isolated", "paper"] = "none"
     """Block sparsity across feature maps: none, the paper's, or the same with the last layer isolated per feature."""
-    optimizer: Literal["adam", "rmsprop"] = "adam"
-    """Which optax optimiser takes the gradients."""
-    decay: float = 0.99
-    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
-    learning_rate: float = 1e-3
-    """Learning rate at the first step."""
+    training: SpINSettings = SpINSettings()
+    """How SpIN trains."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """Whether the learning rate falls to a thousandth, along a cosine."""
-    average: Literal["moments", "jacobian"] = "moments"
-    """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
-    ema_rate: float = 0.05
-    """β, the averaging rate, or its floor when it follows the learning rate."""
-    ema_power: float = 0.5
-    """β follows the learning rate to this power; 0 keeps β constant."""
-    orthonormal_pull: float = 1.0
-    """Pull of the raw functions towards the orthonormal ones."""
-    rescale: bool = True
-    """Give each feature its residual in units of the spectrum."""
-    finish: Literal["eigh", "cholesky"] = "eigh"
-    """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
+        self.training.check()
         self.check_at_least_one("clips", "width")
-        self.check_positive("learning_rate", "ema_rate")
         if self.length < 2:
             raise ValueError(f"--length must be at least 2, one pair of points; got {self.length}")
         if min(self.maps) < 1:
             raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
-        check_averaging(self)
 
     def check_batch(self) -> None:
         """Raise `ValueError` where a batch has too few points to begin with, unless it is averaged from the start."""
-        averaged = self.ema_power == 0 and self.ema_rate < 1
+        averaged = self.training.ema_power == 0 and self.training.ema_rate < 1
         if self.clips * self.length <= self.functions and not averaged:
             raise ValueError(
                 f"--clips times --length must be more than the {self.functions} functions that are learned; "
@@ -121,10 +104,11 @@ class SlowFeatures(Experiment):
         """The seed of what nothing is trained on."""
         return (self.seed + HELD_OUT_SEED) % 2**32
 
-    def network(
-        self, shape: tuple[int, int, int], centre: float = 0.0, scale: float = 1.0, coarse: int = 1
-    ) -> "Network":
-        """The paper's convolution, of pixels made coarser and scaled first, with a constant before its outputs."""
+    def network(self, shape: tuple[int, int, int], pixels: "np.ndarray | None" = None, coarse: int = 1) -> "Network":
+        """The paper's convolution, with a constant before its outputs.
+
+        Pixels are made coarser first, and scaled where some are given.
+        """
         import equinox as eqx
         import jax
 
@@ -145,7 +129,7 @@ class SlowFeatures(Experiment):
                 width=self.width,
                 activation=self.activation,
                 sparsity=self.sparsity,
-                image_gradients=self.average == "jacobian",
+                image_gradients=self.training.average == "jacobian",
                 key=key,
             )
 
@@ -154,35 +138,26 @@ class SlowFeatures(Experiment):
         except ValueError as error:  # too few maps or units for block sparsity, or too few pixels
             seen = f", --coarse {coarse}" if coarse > 1 else ""
             raise InputError(f"--channels {self.channels}, --width {self.width}{seen}: {error}") from error
-        return WithConstant(Compose(CoarsePixels(coarse), Compose(ScaledPixels(centre, scale), conv)))
+        scaled = ScaledPixels(0.0, 1.0) if pixels is None else ScaledPixels.of(pixels)
+        return WithConstant(Compose(CoarsePixels(coarse), Compose(scaled, conv)))
 
     def solver(self) -> "SpIN":
         """SpIN, with β constant or following the learning rate."""
         import optax
 
-        learning_rate = optax.constant_schedule(self.learning_rate)
-        if self.schedule == "cosine":
-            learning_rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, 1e-3)
-        return spin(self, learning_rate, self.clips)
+        first = self.training.learning_rate
+        falling = optax.cosine_decay_schedule(first, self.steps, 1e-3)
+        learning_rate = falling if self.schedule == "cosine" else optax.constant_schedule(first)
+        return self.training.solver(learning_rate, self.clips)
 
     def train(self, source: "TimeSeries", network: Any, samples: int, folder: Path, progress: bool) -> "Modes":
         """The slowest features, ordered and orthonormal on `samples` clips of the source, without the constant."""
         import eigenax
 
-        try:
-            modes = eigenax.solve(
-                eigenax.Slowness(),
-                source,
-                self.functions + 1,
-                network=network,
-                solver=dataclasses.replace(self.solver(), samples=samples),
-                max_steps=self.steps,
-                seed=self.seed,
-                checkpoint_dir=folder,
-                progress=progress,
-            )
-        except ValueError as error:  # what only the solver could see, such as too few different frames
-            raise InputError(str(error)) from error
+        solver = dataclasses.replace(self.solver(), samples=samples)
+        modes = self.solved(
+            eigenax.Slowness(), source, folder, progress, n=self.functions + 1, network=network, solver=solver
+        )
         return modes[1 : self.n + 1]
 
     def offered(

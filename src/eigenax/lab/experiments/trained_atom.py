@@ -1,14 +1,12 @@
 """The two-dimensional hydrogen atom as the paper does it: a network trained on −∇² − 1/r in a box."""
 
-import abc
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from eigenax.lab.experiment import Outcome
-from eigenax.lab.experiments.physics import Physics
-from eigenax.lab.experiments.published import check_averaging, spin
+from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiments.training import PUBLISHED, SpINSettings
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -23,15 +21,41 @@ if TYPE_CHECKING:
     from eigenax.sources.mixture import Mixture
 
 RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
+GRID_POINTS = 128
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainedAtom(Physics, abc.ABC):
-    """Settings and training of the network; `quick` and `paper` are two sets of them."""
+class TrainedAtom(Experiment):
+    """The lowest states of the two-dimensional hydrogen atom, as a network that is trained."""
 
+    name: ClassVar[str] = "hydrogen"
+    summary: ClassVar[str] = "hydrogen atom in two dimensions, trained, against the closed form and a grid solver"
+    presets: ClassVar[dict[str, Preset]] = {
+        "quick": Preset("a network trained on samples near the nucleus, which sees inputs with a cusp"),
+        "paper": Preset(
+            "the published settings: uniform samples, finite differences; once more without bias correction",
+            {
+                "steps": 600_000,
+                "half_width": 50.0,
+                "sampling": "uniform",
+                "inputs": "plain",
+                "width": 128,
+                "depth": 4,
+                "sparsity": "paper",
+                "laplacian": "finite-difference",
+                "training": dataclasses.replace(PUBLISHED, learning_rate=1e-5),
+                "final_learning_rate": 1e-5,
+                "samples": 2**20,
+                "uncorrected_too": True,
+            },
+        ),
+    }
+
+    steps: int = 20_000
+    """Training steps."""
     samples: int = 0
-    """Fresh points for measuring what was trained, 0: 2¹⁷; or for a basis, 0: as many as its functions need."""
-    half_width: float = 0.0
+    """Fresh points for measuring what was trained; 0: 2¹⁷."""
+    half_width: float = 80.0
     """Half the side of the box; the functions are zero at its edge. 0: wide enough for the states asked for."""
     sampling: Literal["mixture", "uniform"] = "mixture"
     """Points near the nucleus with importance weights, or uniform ones."""
@@ -51,54 +75,54 @@ class TrainedAtom(Physics, abc.ABC):
     """How ∇² is taken during training; results are always measured with the exact one."""
     epsilon: float = 0.1
     """ε of the finite differences."""
-    optimizer: Literal["adam", "rmsprop"] = "adam"
-    """Which optax optimiser takes the gradients."""
-    decay: float = 0.999
-    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
-    learning_rate: float = 5e-3
-    """Learning rate at the first step."""
+    training: SpINSettings = SpINSettings(decay=0.999, learning_rate=5e-3, ema_rate=0.01, orthonormal_pull=0.1)
+    """How SpIN trains."""
     final_learning_rate: float = 5e-6
     """Learning rate at the last step, with exponential decay between."""
-    average: Literal["moments", "jacobian"] = "moments"
-    """What the bias correction averages: Σ and Π, or Σ and its Jacobian as in the paper."""
-    ema_rate: float = 0.01
-    """β, the averaging rate, or its floor when it follows the learning rate."""
-    ema_power: float = 0.5
-    """β follows the learning rate to this power; 0 keeps β constant."""
-    orthonormal_pull: float = 0.1
-    """Pull of the raw functions towards the orthonormal ones."""
-    rescale: bool = True
-    """Give each mode its residual in units of the spectrum."""
-    finish: Literal["eigh", "cholesky"] = "eigh"
-    """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
     uncorrected_too: bool = False
     """Train once more without averaging (β = 1), for comparison."""
 
-    def check_training(self) -> None:
-        """Raise `ValueError` naming the first setting of the training that makes no sense."""
-        self.check_positive("epsilon", "learning_rate", "final_learning_rate", "ema_rate")
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.training.check()
+        self.check_positive("epsilon", "final_learning_rate")
+        self.check_not_negative("half_width")
         self.check_at_least_one("batch", "width", "depth")
         if self.batch < self.n:
             raise ValueError(f"--batch must be at least --n, {self.n}; got {self.batch}")
-        check_averaging(self)
         from eigenax.networks.block_sparse import masks
+        from eigenax.samples import BATCHES
 
+        if self.samples:
+            self.check_at_least(BATCHES, "samples")
         masks([2, *[self.width] * self.depth, self.n], self.sparsity)
 
     @property
     def label(self) -> str:
         """What the bias correction was, in a word."""
-        fall = self.final_learning_rate / self.learning_rate
-        return f"β → {max(self.ema_rate, fall**self.ema_power):.2g}" if self.ema_power else f"β = {self.ema_rate:g}"
+        floor, power = self.training.ema_rate, self.training.ema_power
+        return f"β → {max(floor, self.fall**power):.2g}" if power else f"β = {floor:g}"
 
-    @abc.abstractmethod
+    @property
+    def fall(self) -> float:
+        """The learning rate at the last step over that at the first."""
+        return self.final_learning_rate / self.training.learning_rate
+
     def domain(self) -> "Box":
         """The box."""
+        from eigenax.domains.box import Box
+        from eigenax.lab.spectra.hydrogen import reach
+
+        width = self.half_width or reach(self.n)
+        return Box(-width, width, dims=2)
 
     @functools.cached_property
-    @abc.abstractmethod
     def grid(self) -> "GridModes":
         """What a sparse eigensolver on a grid finds."""
+        from eigenax.lab.baselines.grid import grid_modes
+
+        return grid_modes(coulomb, self.domain(), self.n, GRID_POINTS)
 
     def hamiltonian(self, laplacian: Any = "forward") -> "Operator":
         """−∇² − 1/r."""
@@ -142,8 +166,8 @@ class TrainedAtom(Physics, abc.ABC):
         """SpIN; without correction both averages are the same, and moments are the cheaper one."""
         import optax
 
-        fall = self.final_learning_rate / self.learning_rate
-        return spin(self, optax.exponential_decay(self.learning_rate, self.steps, fall), self.batch, corrected)
+        learning_rate = optax.exponential_decay(self.training.learning_rate, self.steps, self.fall)
+        return self.training.solver(learning_rate, self.batch, corrected)
 
     def train(self, folder: Path, progress: bool, corrected: bool = True) -> "tuple[Modes, Snapshot]":
         """Train in a folder, then measure with exact derivatives on the mixture."""
@@ -170,21 +194,21 @@ class TrainedAtom(Physics, abc.ABC):
             last.state.solver.network,
             self.hamiltonian(),
             self.source("mixture"),
-            finish=self.finish,
+            finish=self.training.finish,
             samples=self.samples or FRESH,
             seed=self.seed,
             progress=progress,
         )
         return dataclasses.replace(modes, steps=last.step, solver=solver.name, stop_reason=last.stop_reason), last
 
-    def run_training(self, folder: Path, progress: bool) -> Outcome:
+    def run(self, folder: Path, progress: bool) -> Outcome:
         """Train, with and without correction where asked, and compare with the closed form and the grid."""
         from eigenax.io.metrics import read_metrics
         from eigenax.lab.report.hydrogen import Panels, draw
         from eigenax.modes import FILE
 
         modes, last = self.train(folder, progress)
-        result = self.training_scores(modes, progress) | {
+        result = self.scores(modes, progress) | {
             "training_seconds": last.seconds,
             "compile_seconds": last.compile_seconds,
             "sparsity": self.sparsity,
@@ -195,15 +219,13 @@ class TrainedAtom(Physics, abc.ABC):
             beside = folder / "uncorrected"
             uncorrected, _ = self.train(beside, progress, corrected=False)
             uncorrected.save(beside / FILE)
-            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.training_scores(
-                uncorrected, progress
-            )
+            result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.scores(uncorrected, progress)
             panels = panels._replace(
                 uncorrected=uncorrected, uncorrected_metrics=read_metrics(beside / "metrics.jsonl")
             )
         return Outcome(modes, result, draw(panels))
 
-    def training_scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
+    def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
         """Errors against the closed form; subspace distances are those of the degenerate shells."""
         from eigenax.core.random_streams import Stream
         from eigenax.lab.scores.spectrum import (

@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -48,7 +48,7 @@ class UserPotential(Physics):
     singularity: tuple[str, ...] = ()
     """A point like "0,0" where V is infinite, such as a nucleus; once for each."""
 
-    def resolved(self, given: Set[str] = frozenset()) -> Self:
+    def resolved(self) -> Self:
         """With the whole path of the file and the name of the function."""
         path, name, _ = self._found
         return dataclasses.replace(self, potential=f"{path.resolve()}:{name}")

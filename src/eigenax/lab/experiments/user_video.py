@@ -2,15 +2,15 @@
 
 import dataclasses
 import sys
-from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from tyro.conf import Positional, arg
 
 from eigenax.errors import InputError, SingularMomentsError
-from eigenax.lab.experiment import Outcome, flag
+from eigenax.lab.experiment import Outcome, Preset, flag
 from eigenax.lab.experiments.slow_features import SlowFeatures
+from eigenax.lab.experiments.training import SpINSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,10 +52,14 @@ class UserVideo(SlowFeatures):
         "the end of each file, which had no part in any of this. PCA, linear and quadratic SFA learn from the same "
         "beginning, and are on the same end. These files are those that a model was applied to."
     )
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "quick": {},
-        "best": {"clips": 96, "channels": "32,64,64", "width": 256, "steps": 20_000, "learning_rate": 1e-3},
+    presets: ClassVar[dict[str, Preset]] = {
+        "quick": Preset("a small network, for two cores"),
+        "best": Preset(
+            "a larger network, trained longer, for a GPU",
+            {"clips": 96, "channels": "32,64,64", "width": 256, "steps": 20_000, "training": SpINSettings()},
+        ),
     }
+    given_first: ClassVar[tuple[str, ...]] = ("preset", "model")
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILES")] = ()
     """Videos, arrays or folders of images."""
@@ -70,38 +74,41 @@ class UserVideo(SlowFeatures):
     """Feature maps of each convolution, with commas between them."""
     width: int = 128
     """Units of the layer after them."""
-    learning_rate: float = 3e-3
-    """Learning rate at the first step."""
+    training: SpINSettings = SpINSettings(learning_rate=3e-3)
+    """How SpIN trains."""
     size: int = 64
     """The longer side of frames; larger ones are scaled down."""
     held_out: float = 0.2
     """Share of each file, at its end, on which slowness is measured and nothing is trained."""
 
-    def resolved(self, given: Set[str] = frozenset()) -> Self:
-        """With whole paths, and with the settings of the model, if there is one."""
-        files = tuple(str(Path(file).resolve()) for file in self.files)
-        if not self.model:
-            return dataclasses.replace(self, files=files)
-        model = str(Path(self.model).resolve())
-        return dataclasses.replace(self._settings_of(Path(model), given), files=files, model=model)
+    @classmethod
+    def with_preset(cls, preset: str = "", model: str = "") -> Any:
+        """The settings of a preset, or of a model, with which no others go."""
+        return dataclasses.replace(cls._of_model(Path(model)), files=()) if model else super().with_preset(preset)
 
-    def _settings_of(self, model: Path, given: Set[str]) -> Self:
-        """The settings of the run in a folder, with which no others go."""
+    def resolved(self) -> Self:
+        """With whole paths, and refused if settings are not those of the model, if there is one."""
+        has = self._of_model(Path(self.model)).flat() if self.model else {}
+        for name, wanted in self.flat().items():
+            if name not in {"files", "model"} and wanted != has.get(name, wanted):
+                raise ValueError(
+                    f"--{flag(name)} does not go with --model, which has its own, {has[name]}; train for {wanted}"
+                )
+        files = tuple(str(Path(file).resolve()) for file in self.files)
+        return dataclasses.replace(self, files=files, model=self.model and str(Path(self.model).resolve()))
+
+    @classmethod
+    def _of_model(cls, model: Path) -> "UserVideo":
+        """The settings of the run in a folder, or of one of the models in it."""
         from eigenax.lab.experiments.folder import read_experiment
         from eigenax.modes import FILE
 
-        model, file = (model.parent, model.name) if model.is_file() else (model, FILE)
-        trained = read_experiment(model)
-        if not isinstance(trained, type(self)):
-            raise InputError(f"{model} holds a run of {trained.name}, not of `eigenax slow`")
-        if not (model / file).exists():
-            raise InputError(f"the run in {model} is unfinished; `eigenax resume {model}` first")
-        for field in dataclasses.fields(self):
-            wanted, there = getattr(self, field.name), getattr(trained, field.name)
-            if field.name in given - {"model"} and wanted != there:
-                raise ValueError(
-                    f"--{flag(field.name)} does not go with --model, which has its own, {there}; train for {wanted}"
-                )
+        folder, file = (model.parent, model.name) if model.is_file() else (model, FILE)
+        trained = read_experiment(folder)
+        if not isinstance(trained, cls):
+            raise InputError(f"{folder} holds a run of {trained.name}, not of `eigenax slow`")
+        if not (folder / file).exists():
+            raise InputError(f"the run in {folder} is unfinished; `eigenax resume {folder}` first")
         return trained
 
     def check(self) -> None:
@@ -211,9 +218,10 @@ class UserVideo(SlowFeatures):
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of a training that does not take place."""
-        usual, has_use = self.with_preset(self.preset), {"n", "seed", "preset", "length"}
-        training = {field.name for field in dataclasses.fields(SlowFeatures)} - has_use | {"size"}
-        asked = [f"--{flag(name)}" for name in sorted(training) if getattr(self, name) != getattr(usual, name)]
+        usual, has_use = self.with_preset(self.preset).flat(), {"n", "seed", "preset", "length", "training"}
+        names = {field.name for cls in (SlowFeatures, SpINSettings) for field in dataclasses.fields(cls)}
+        training = names - has_use | {"size"}
+        asked = [f"--{flag(name)}" for name in sorted(training) if self.flat()[name] != usual[name]]
         if asked:
             raise InputError(
                 f"{', '.join(self.files)}: rows of numbers need no training, which {', '.join(asked)} would be for; "
@@ -239,8 +247,8 @@ class UserVideo(SlowFeatures):
             self.check_batch()
         except ValueError as error:  # rows of numbers have no batches
             raise InputError(str(error)) from error
-        pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen]).astype(np.float64)
-        network = self.network((2, *seen[0].shape[1:]), float(pixels.mean()), float(pixels.std()) or 1.0)
+        pixels = np.concatenate([rows[:: max(1, len(rows) // 256)] for rows in seen])
+        network = self.network((2, *seen[0].shape[1:]), pixels)
         return self.train(source, network, max(BATCHES, min(DRAWS, sum(map(len, seen)))), folder, progress)
 
     def _applied(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:

@@ -26,7 +26,7 @@ class Sized(NamedTuple):
 def draw_embedding(
     parts: dict[str, tuple[Float[np.ndarray, "p n"], Int[np.ndarray, " p"]]],
 ) -> tuple[Figure, str]:
-    """The first two components, and the next two if there are, of each part, coloured by class."""
+    """The first two features, and the next two if there are, of each part, coloured by class."""
     n = next(iter(parts.values()))[0].shape[1]
     pairs = [(k, k + 1) for k in (0, 2) if k + 1 < n] or [(0, 0)]
     kinds = np.unique(np.concatenate([labels for _, labels in parts.values()]))
@@ -38,13 +38,13 @@ def draw_embedding(
                 colours = mpl.colormaps[CLASSES](np.searchsorted(kinds, labels) % 10)
                 axis.scatter(values[:, first], values[:, second], c=colours, s=7, linewidths=0, alpha=0.75)
                 axis.set_title(f"{name}, {len(labels)} rows", loc="left", color=INK)
-                axis.set_xlabel(f"component {first + 1}")
-            row[0].set_ylabel(f"component {second + 1}")
+                axis.set_xlabel(f"feature {first + 1}")
+            row[0].set_ylabel(f"feature {second + 1}")
         marks = [axes[0, 0].scatter([], [], color=mpl.colormaps[CLASSES](k % 10), s=24) for k in range(len(kinds))]
         figure.legend(marks, map(str, kinds), loc="outside right center", frameon=False, title="digit")
     return (
         figure,
-        "Rows by their first components, coloured by class, which nothing was told of; held-out rows are new.",
+        "Rows by their first features, coloured by class, which nothing was told of; held-out rows are new.",
     )
 
 
@@ -64,7 +64,7 @@ def draw_spectrum(
             places = np.arange(1, len(known) + 1)
             axis.plot(places, known, "o", color=colour, markersize=8, fillstyle="none", label=f"exact, {name}")
         axis.plot(np.arange(1, len(learned) + 1), learned, "o", color=OURS, markersize=5, label="learned")
-        axis.set(xlabel="component", ylabel="eigenvalue λ", xticks=range(1, most + 1), ylim=(0, None))
+        axis.set(xlabel="feature", ylabel="eigenvalue λ", xticks=range(1, most + 1), ylim=(0, None))
         axis.legend(frameon=False, loc="upper left")
     caption = (
         "Eigenvalues: learned ones are upper bounds of the exact ones of the graph they were learned on. Shaded: the "

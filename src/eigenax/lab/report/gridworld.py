@@ -13,8 +13,6 @@ from eigenax.lab.report.style import DIVERGING, GREY, INK, STYLE, new_figure
 SHOWN, COLUMNS = 12, 6
 WIDTH = 8.2
 ROUNDING = 1e-12
-"""Errors below this are of float64 alone."""
-ROUNDING = 1e-12
 """Errors below this say nothing but how float64 rounds."""
 
 

@@ -1,7 +1,6 @@
 """report.html: one page with everything a run found, in one file."""
 
 import base64
-import dataclasses
 import functools
 import shlex
 from pathlib import Path
@@ -30,7 +29,7 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
         noun=experiment.noun,
         heading=experiment.values,
         reading=experiment.reading,
-        settings=[(field.name, _shown(getattr(experiment, field.name))) for field in dataclasses.fields(experiment)],
+        settings=[(name, _shown(value)) for name, value in experiment.flat().items()],
         result=result,
         rows=mode_rows(result),
         figures=[(caption, _embedded(folder / "figures" / f"{n}.png")) for n, caption in result["figures"].items()],
@@ -50,16 +49,15 @@ def command(experiment: "Experiment") -> str:
     """The command that repeats a run: its preset, its seed, and what differs from the preset."""
     first = [word for name in experiment.positional for word in getattr(experiment, name)]
     words = ["eigenax", *experiment.command, *first, "--preset", experiment.preset, "--seed", str(experiment.seed)]
-    usual = type(experiment).with_preset(experiment.preset)
-    for field in dataclasses.fields(experiment):
-        value, name = getattr(experiment, field.name), flag(field.name)
-        if field.name in {"seed", *experiment.positional} or value == getattr(usual, field.name):
+    usual = experiment.with_preset(experiment.preset).flat()
+    for name, value in experiment.flat().items():
+        if name in {"seed", *experiment.positional} or value == usual[name]:
             continue
         if isinstance(value, bool):
-            words.append(f"--{name}" if value else f"--no-{name}")
+            words.append(f"--{flag(name)}" if value else f"--no-{flag(name)}")
         else:
             for item in value if isinstance(value, tuple) else (value,):
-                words += [f"--{name}", str(item)]
+                words += [f"--{flag(name)}", str(item)]
     return shlex.join(words)
 
 

@@ -26,6 +26,18 @@ def energies(n: int, dims: int = 2, charge: float = 1.0) -> Float[np.ndarray, " 
     return np.repeat(-(charge**2) / (2 * m + dims - 1) ** 2, 2 * m + 1 if dims == 2 else (m + 1) ** 2)[:n]
 
 
+def reach(n: int, dims: int = 2, charge: float = 1.0) -> float:
+    """Where the outermost of the first n states has ended.
+
+    In units of its decay length r₀, less than 1e-9 of r^2m e^(−2r/r₀) is left there.
+
+    >>> reach(9)
+    90.0
+    """
+    decay = round(charge / math.sqrt(-energies(n, dims, charge)[-1]))
+    return decay * (15 + decay - dims) / charge
+
+
 def shells(x: Float[Array, " 2"], n: int, charge: float = 1.0) -> Float[Array, " states"]:
     """All functions of the shells that hold the first n states, shell m at places m² to (m+1)² − 1."""
     return jnp.concatenate([shell(x, m, charge) for m in range(_shell_count(n))])

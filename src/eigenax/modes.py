@@ -167,7 +167,7 @@ class Modes(eqx.Module):
         # Unlike in `standard_errors`, what is not known of the basis stays so.
         errors = np.hypot(np.nan_to_num(self.sampling_errors), self.basis_errors)
         found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
-        return np.abs(off + off.conj().T) + found.moves(elements, squares)
+        return np.abs(off + off.conj().T) + found.largest_changes(elements, squares)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""

@@ -20,6 +20,7 @@ def _libraries() -> ThreadpoolController:
 def few_threads(size: int) -> Iterator[None]:
     """A context for linear algebra with matrices of this size: it uses one thread if they are small.
 
+    >>> import numpy as np
     >>> with few_threads(100):
     ...     np.linalg.eigvalsh(np.eye(2))
     array([1., 1.])

@@ -138,7 +138,7 @@ def factor_entries(matrix: scipy.sparse.csr_array) -> float:
     separators of the halves are smaller in few dimensions, and about as large in graphs without small separators.
 
     >>> chain = scipy.sparse.diags_array([[1.0] * 9999, [1.0] * 9999], offsets=[1, -1])
-    >>> 2e4 < factor_entries(scipy.sparse.csr_array(chain)) < 1e6
+    >>> bool(2e4 < factor_entries(scipy.sparse.csr_array(chain)) < 1e6)
     True
     """
     nodes: int = matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]

@@ -32,9 +32,9 @@ CUTS = CUTOFFS["sampled"]
 MARKED = 0.01
 """A mode is marked as not converged if residual²/gap exceeds this share of its eigenvalue."""
 CERTAIN = 6
-"""An asymmetry of Π is reported if it exceeds this many standard errors,"""
+"""An asymmetry of Π is reported only if it exceeds this many standard errors."""
 ASYMMETRIC = 1e-2
-"""and this share of the largest eigenvalue."""
+"""An asymmetry of Π is reported only if it exceeds this share of the largest eigenvalue."""
 
 
 class Solution(NamedTuple):
@@ -271,8 +271,8 @@ def _asymmetry_of(
         return np.zeros(len(values)), ""
     return mean.max(0), (
         f"the operator is not symmetric under this source: ⟨v_{j + 1}, K v_{i + 1}⟩ and ⟨K v_{j + 1}, v_{i + 1}⟩ "
-        f"differ by {mean[i, j]:.2g}, so that eigenvalues may mean nothing. A drift needs the source of its stationary "
-        "density, and functions must obey the boundary"
+        f"differ by {mean[i, j]:.2g}, so that eigenvalues may mean nothing. A drift needs a source of its stationary "
+        "density, and functions must obey the boundary condition"
     )
 
 

@@ -74,7 +74,7 @@ class Modes(eqx.Module):
     next_eigenvalue: float | None = eqx.field(static=True, default=None)
     """The eigenvalue that follows the last of these, where it was found along with them."""
     note: str = eqx.field(static=True, default="")
-    """Why the errors are large, if that is known, in a sentence."""
+    """Why the errors are large, or what else is wrong with the eigenvalues, if that is known."""
     training_eigenvalues: Float[np.ndarray, " n"] | None = None
     """The eigenvalues on training data, where `eigenvalues` are those on held-out data."""
     missed: Float[np.ndarray, " n"] | None = None

@@ -13,9 +13,9 @@ class Perturbed(NamedTuple):
     """Bounds on δv, where v are the functions found and v + δv the exact ones."""
 
     outside: Float[np.ndarray, " n"]
-    """The norm of the part of each δv outside the span of the functions found."""
+    """The largest norm that the part of each δv outside the span of the functions found can have."""
     mixing: Float[np.ndarray, "n n"]
-    """The coefficient of v_j in δv_i; zero where the eigenvalues of both agree within their errors."""
+    """The largest size that the coefficient of v_j in δv_i can have; zero where eigenvalues agree within errors."""
 
     @classmethod
     def of(

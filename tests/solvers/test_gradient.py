@@ -13,8 +13,8 @@ import eigenax as ex
 from eigenax.assemble import prepared
 from eigenax.core.rayleigh import quotient, residual_norms, second_moment
 from eigenax.driver.iterate import iterate
-from eigenax.solvers.gradient import LEAST_PATIENCE
 from eigenax.solvers.schedules import ema_schedule
+from eigenax.solvers.stalling import LEAST_PATIENCE
 
 BOX = ex.Box(-1, 1, dims=1)
 SLOPE = ex.Potential(lambda x: x[0])

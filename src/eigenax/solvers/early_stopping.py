@@ -112,29 +112,30 @@ def with_held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Mo
 
     A function that varies more slowly than the held-out data last is measured about its mean on the training data.
     """
-    known = int(problem.operator.fixes_constants)  # the constant, which is first
-    found = modes[known:]
-    there = _held_out_values(problem, found, held_out)
-    if there is None:
+    constants = int(problem.operator.fixes_constants)  # a known constant function comes first
+    found = modes[constants:]
+    measured = _held_out_values(problem, found, held_out)
+    if measured is None:
         nothing = "the data held out do not vary, so that eigenvalues are those of training data"
         return dataclasses.replace(modes, note=" ".join(filter(None, (modes.note, nothing))))
-    training, order = problem.sign * found.eigenvalues, np.argsort(there.values)
-    there, factor = Elsewhere(*(part[order] for part in there)), problem.sign * (problem.operator.differences or 0)
+    training, order = problem.sign * found.eigenvalues, np.argsort(measured.values)
+    measured = Elsewhere(*(part[order] for part in measured))
+    factor = problem.sign * (problem.operator.differences or 0)
     noise = NOISE * factor if factor > 0 else None
-    note = " ".join(filter(None, (modes.note, there.note(training[order], noise))))
-    apart = np.fmax(found.basis_errors[order], np.abs(there.values - training[order]))
-    columns = np.append(np.arange(known), known + order)
+    note = " ".join(filter(None, (modes.note, measured.note(training[order], noise))))
+    basis_errors = np.fmax(found.basis_errors[order], np.abs(measured.values - training[order]))
+    columns = np.append(np.arange(constants), constants + order)
 
     def with_constant(name: str, rest: np.ndarray) -> np.ndarray:
-        return np.append(getattr(modes, name)[:known], rest)
+        return np.append(getattr(modes, name)[:constants], rest)
 
     return dataclasses.replace(
         modes,
         coefficients=modes.coefficients[:, columns],
-        eigenvalues=with_constant("eigenvalues", problem.sign * there.values),
+        eigenvalues=with_constant("eigenvalues", problem.sign * measured.values),
         training_eigenvalues=modes.eigenvalues[columns],
-        sampling_errors=with_constant("sampling_errors", there.scatter),
-        basis_errors=with_constant("basis_errors", apart),
+        sampling_errors=with_constant("sampling_errors", measured.scatter),
+        basis_errors=with_constant("basis_errors", basis_errors),
         residuals=modes.residuals[columns],
         note=note,
     )
@@ -153,9 +154,9 @@ def _held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Elsewh
             batches = (held_out.sample(jax.random.fold_in(key, k), FINAL_BATCH_SIZE) for k in range(FINAL_BATCHES))
         parts = [[np.asarray(part, np.float64) for part in _sums(batch, *operands)] for batch in batches]
     products, squares, weights = (np.stack(part) for part in zip(*parts, strict=True))
-    there = Elsewhere.of(products / weights.mean(), squares / weights.mean())
-    varies = squares.any() and np.isfinite(there.values).all() and (there.values != 0).all()
-    return there if varies else None
+    measured = Elsewhere.of(products / weights.mean(), squares / weights.mean())
+    varies = squares.any() and np.isfinite(measured.values).all() and (measured.values != 0).all()
+    return measured if varies else None
 
 
 @eqx.filter_jit

@@ -68,7 +68,7 @@ def residual(
 ) -> tuple[Float[Array, "b k"], Float[Array, "b k"]]:
     """v and the residual K v_k − Σ_{i ≤ k} Λ_ik v_i, which is zero everywhere once v_k is an eigenfunction.
 
-    Λ is not symmetrised: with Λ_ik = E[v_i K v_k] of the same samples, the residual is orthogonal to v_i on them.
+    Λ is not symmetrised: with Λ_ik = E[v_i K v_k] of the same samples, the residual is orthogonal to each v_i, i ≤ k.
     """
     v = whiten(of.cholesky, u)
     kv = whiten(of.cholesky, ku)

@@ -1,4 +1,4 @@
-"""From a network to modes: everything measured on samples that nothing was trained or found on."""
+"""From a network to modes: eigenvalues and errors are measured on samples that no function was found on."""
 
 import dataclasses
 from functools import partial
@@ -23,20 +23,23 @@ from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
 
 FRESH = 2**17
-"""Points that what was trained is measured on."""
+"""The default number of fresh points that a trained network is measured on."""
 POINTS_PER_FUNCTION = 64
-"""A Rayleigh–Ritz step over f functions takes so many times f points at least."""
-LEAST_POINTS = 100
-"""Functions that live on fewer samples than this are left out."""
+"""A Rayleigh–Ritz step over f functions takes at least this many times f points."""
+LEAST_EFFECTIVE_SAMPLES = 100
+"""Functions u whose effective number of samples, N E[w u²]²/E[(w u²)²], is less than this are left out."""
 CUTS = CUTOFFS["sampled"]
+"""Cutoffs that are tried, and compared on other samples."""
 MARKED = 0.01
-"""Residual²/gap beyond this share of a value marks it as not converged."""
-CERTAIN, ASYMMETRIC = 6, 1e-2
-"""How many standard errors, and what share of the largest value, Π must differ from its transpose by to be told of."""
+"""A mode is marked as not converged if residual²/gap exceeds this share of its eigenvalue."""
+CERTAIN = 6
+"""An asymmetry of Π is reported only if it exceeds this many standard errors."""
+ASYMMETRIC = 1e-2
+"""An asymmetry of Π is reported only if it exceeds this share of the largest eigenvalue."""
 
 
 class Solution(NamedTuple):
-    """Combinations of functions that solve an eigenproblem, and how well they are known."""
+    """Combinations of functions that solve an eigenproblem, with their errors; `Modes` has the same fields."""
 
     values: Float[np.ndarray, " n"]
     coefficients: Inexact[np.ndarray, "f n"]
@@ -44,16 +47,16 @@ class Solution(NamedTuple):
     basis_errors: Float[np.ndarray, " n"]
     residuals: Float[np.ndarray, " n"]
     next_value: float | None = None
-    """The eigenvalue after the last of these, where it is known."""
+    """The eigenvalue that follows the last of these, where it is known."""
     note: str = ""
-    """What else is to be said of it."""
+    """What a user should know about the errors, in a sentence."""
     training_values: Float[np.ndarray, " n"] | None = None
-    """On the data that the functions were found on, where `values` are of other data."""
+    """The values on training data, where `values` are those on held-out data."""
     missed: Float[np.ndarray, " n"] | None = None
-    """What share of the variance of known eigenvectors, whose values these are, their fits miss."""
+    """The share of each eigenvector's variance that its fit misses, where `values` are those of a matrix."""
 
     def metrics(self) -> dict[str, list[float]]:
-        """What is logged of it."""
+        """The numbers that a run logs."""
         errors = np.hypot(self.sampling_errors, self.basis_errors)
         values = {"eigenvalues": self.values, "residuals": self.residuals, "standard_errors": errors}
         return {name: each.tolist() for name, each in values.items()}
@@ -74,9 +77,9 @@ def measure(
 ) -> Modes:
     """Orthonormalise, order and measure the functions of a network on fresh samples of a source.
 
-    Also for a network trained otherwise: on another source of the same inner product, or with exact derivatives
-    after finite differences. `finish="ritz"` takes the best `n` combinations of its last hidden layer, in float64,
-    instead of its outputs. The sign of each function makes its largest value positive.
+    The network may have been trained in another way: on another source of the same inner product, or with finite
+    differences instead of exact derivatives. `finish="ritz"` takes the best `n` combinations of its last hidden layer,
+    in float64, instead of its outputs. The sign of each function makes its largest value positive.
     """
     check_choice("which", which, get_args(Which))
     check_choice("finish", finish, get_args(Finish))
@@ -113,7 +116,7 @@ def measure(
 
 
 def signs(function: Function, samples: FreshSamples) -> Inexact[np.ndarray, " n"]:
-    """What makes the largest value of each function positive: its sign, or the conjugate of its phase."""
+    """Factors that make the largest value of each function positive: its sign, or the conjugate of its phase."""
     (largest,) = samples.map(_largest, function)
     there = np.take_along_axis(largest, np.abs(largest).argmax(0)[None], 0)[0]
     return np.where(there == 0, 1, np.conj(there) / np.where(there == 0, 1, np.abs(there)))
@@ -125,7 +128,7 @@ def _largest(batch: Batch, function: Function) -> tuple[Array]:
 
 
 def moments(function: Function, operator: Operator, samples: FreshSamples) -> list[np.ndarray]:
-    """Σ and Π of functions, and the mean of (w u²)²: on how few samples each of them lives."""
+    """Σ and Π of functions, and the mean of (w u²)², from which follows the effective number of samples of each."""
     return samples.mean(_moments, function, operator)
 
 
@@ -138,9 +141,10 @@ def _moments(batch: Batch, function: Function, operator: Operator) -> tuple[Arra
 def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which, nested: bool = False) -> Solution:
     """The best n combinations of f functions: found on some samples; chosen, rotated and measured on others.
 
-    Samples decide how small a variance they support: too small a cut lets rounding and chance in, and shows as a
-    residual on the other samples, or in the quotients themselves where the operator tells no residual. `nested` are
-    functions that nothing has trained: any part of them is like the whole, and tells what more of them would change.
+    A solution is found for each cutoff in `CUTS`, and the one with the smallest residuals on the other samples is
+    chosen: too small a cutoff fits rounding and sampling noise. Where the operator gives no residuals, the Rayleigh
+    quotients decide. With `nested`, the functions are untrained: a part of them is like the whole, so that the values
+    of parts tell what more functions would change.
     """
     sign = 1 if which == "smallest" else -1
     with precision_scope("float64"):
@@ -149,7 +153,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     first = dataclasses.replace(first, samples=max(first.samples, POINTS_PER_FUNCTION * functions))
     sigma, pi, fourth = moments(network, operator, first)
     sizes = np.real(np.diag(sigma))
-    supported = (first.samples * sizes**2 >= LEAST_POINTS * np.real(fourth)) & (sizes > 0)
+    supported = (first.samples * sizes**2 >= LEAST_EFFECTIVE_SAMPLES * np.real(fourth)) & (sizes > 0)
     kept = np.ix_(supported, supported)
     if supported.sum() < n:
         raise SingularMomentsError(
@@ -157,7 +161,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
         )
     sigma, pi = sigma[kept], sign * pi[kept]
     solutions = lowest(sigma, pi, n, CUTS)
-    candidates = [_scattered(found.coefficients, supported) for found in solutions]
+    candidates = [_filled_with_zeros(found.coefficients, supported) for found in solutions]
     sums = second.map(_all_moments, combined(network, np.concatenate(candidates, 1)), operator)
     blocks = [slice(c * n, (c + 1) * n) for c in range(len(CUTS))]
     rotated = [_rotated(sign, *(part[:, block, block] for part in sums)) for block in blocks]
@@ -165,7 +169,7 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
     best = min(range(len(CUTS)), key=lambda c: (rotated[c].residuals if by_residual else rotated[c].values).sum())
     values, rotation, scatter, distance, residuals, *_ = rotated[best]
     if nested:
-        distance = _still_to_come(sigma, pi, solutions[best], CUTS[best], residuals)
+        distance = _basis_error(sigma, pi, solutions[best], CUTS[best], residuals)
     between = np.einsum("im,gij,jn->gmn", rotation.conj(), sums[1][:, blocks[best], blocks[best]], rotation)
     asymmetry, note = _asymmetry_of(between, values)
     distance, next_value = np.hypot(distance, asymmetry), solutions[best].signed(sign).next_value
@@ -173,21 +177,22 @@ def ritz(network: Function, operator: Operator, fresh: Any, n: int, which: Which
 
 
 def _all_moments(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
-    """Σ, Π and, where there is one, E[w (K u)* (K u)ᵀ]."""
+    """Σ, Π and, unless the operator is in weak form, E[w (K u)* (K u)ᵀ]."""
     return tuple(part for part in operator.moments(function, batch) if part is not None)
 
 
-def _still_to_come(
+def _basis_error(
     sigma: Inexact[np.ndarray, "f f"],
     pi: Inexact[np.ndarray, "f f"],
     found: Combination,
     cut: float,
     residuals: Float[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """How far values would still fall, from how they fell from a quarter to half to all functions and from residuals.
+    """How far values would still fall with more functions.
 
-    Where rounding decides what functions can add, extrapolation would be overconfident. Where so few functions leave
-    nothing to extrapolate from, the residual alone tells.
+    This extrapolates how they fell from a quarter to half to all of the functions. Where rounding limits what functions
+    can add, that alone would be overconfident, so that residual²/gap, or the last fall if that is smaller, is a lower
+    bound. Where functions are too few to extrapolate from, residual²/gap is the estimate.
     """
     n, values = len(found.values), found.values
     distance = distance_to_exact(values, residuals, found.next_value)
@@ -195,18 +200,20 @@ def _still_to_come(
         return distance
     try:
         quarter, half = (lowest(sigma[::part, ::part], pi[::part, ::part], n, [cut])[0].values for part in (4, 2))
-    except SingularMomentsError:  # a part has too few that can be told apart
+    except SingularMomentsError:  # too few functions of a part are independent
         return distance
     last = np.abs(half - values)
     fall = np.maximum(_next_fall(np.abs(quarter - half), last), np.fmin(distance, last))
-    # A function that is marked for its residual has an error that covers what the residual says.
+    # A mode marked as not converged for its residual gets an error no smaller than residual²/gap.
     return np.where(distance > MARKED * np.abs(values), np.fmax(fall, distance), fall)
 
 
 def _next_fall(before: Float[np.ndarray, " n"], last: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """The sum of a geometric series, or a doubling that gains half the digits of the one before, if that is more.
+    """How far values still fall, from their last two falls, each after the number of functions was doubled.
 
-    At most the last fall. One that is small by chance counts as those beside it.
+    The larger of two models: a geometric series of falls, summed to infinity; and a next doubling that gains half as
+    many digits as the last one. It is at most the last fall. Since a fall may be small by
+    chance, each value takes the largest among its own and its neighbours'.
 
     >>> _next_fall(np.array([1.0, 1.0]), np.array([1e-4, 0.4])).round(7)
     array([0.2666667, 0.2666667])
@@ -224,10 +231,11 @@ def _rotated(
     pi: Inexact[np.ndarray, "g n n"],
     squared: Inexact[np.ndarray, "g n n"] | None = None,
 ) -> Solution:
-    """Functions turned into orthonormal ones with diagonal Λ, from the moments of g groups of samples.
+    """Rotate functions into orthonormal ones with diagonal Λ, from the moments of g groups of samples.
 
-    To first order a Rayleigh quotient moves with E[w v (K v − λ v)], whose scatter between groups is its error.
-    Functions that are not even independent have infinite residuals; without squares, these are not known.
+    To first order the sampling error of a Rayleigh quotient is E[w v (K v − λ v)], whose scatter between groups gives
+    the standard error. Functions that are not independent get infinite values and errors. Without `squared`, residuals
+    are not known.
     """
     pi = sign * pi
     try:
@@ -253,8 +261,10 @@ def _rotated(
 def _asymmetry_of(
     pi: Inexact[np.ndarray, "g n n"], values: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " n"], str]:
-    """By how much ⟨v_i, K v_j⟩ and ⟨K v_i, v_j⟩ differ, for each function, if samples do not explain it; and what is to
-    be said of that."""
+    """The largest |⟨v_i, K v_j⟩ − ⟨K v_i, v_j⟩| of each function, and a note for the user.
+
+    Zero, and no note, where the scatter between samples can explain the difference.
+    """
     difference = pi - np.conj(np.swapaxes(pi, 1, 2))
     mean, scatter = np.abs(difference.mean(0)), difference.std(0, ddof=1) / np.sqrt(len(pi))
     size = np.maximum(np.abs(values), np.ptp(values)).max()
@@ -263,13 +273,13 @@ def _asymmetry_of(
         return np.zeros(len(values)), ""
     return mean.max(0), (
         f"the operator is not symmetric under this source: ⟨v_{j + 1}, K v_{i + 1}⟩ and ⟨K v_{j + 1}, v_{i + 1}⟩ "
-        f"differ by {mean[i, j]:.2g}, so that eigenvalues may mean nothing. A drift needs the source of its stationary "
-        "density, and functions must obey the boundary"
+        f"differ by {mean[i, j]:.2g}, so that eigenvalues may mean nothing. A drift needs a source of its stationary "
+        "density, and functions must obey the boundary condition"
     )
 
 
-def _scattered(rows: Inexact[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Inexact[np.ndarray, "f n"]:
-    """Rows put at their places among zeros."""
+def _filled_with_zeros(rows: Inexact[np.ndarray, "s n"], places: Bool[np.ndarray, " f"]) -> Inexact[np.ndarray, "f n"]:
+    """A matrix with these rows where `places` is true, and zeros elsewhere."""
     whole_matrix = np.zeros((len(places), rows.shape[1]), rows.dtype)
     whole_matrix[places] = rows
     return whole_matrix
@@ -280,9 +290,9 @@ def errors(
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Standard errors and residual norms ‖(K − λ) v‖ of orthonormal functions.
 
-    To first order a Rayleigh quotient moves with E[w v (K v − λ v)], which has no scatter at an eigenfunction.
-    A residual too small for the samples to tell from zero is given as what they could tell, and is NaN where they
-    tell nothing: pairs of points without a third.
+    To first order the sampling error of a Rayleigh quotient is E[w v (K v − λ v)], which is zero at an eigenfunction. A
+    residual that the samples cannot tell from zero is replaced by the smallest one that they can tell. It is NaN where
+    they give no estimate: it takes two independent estimates of K v, which pairs of points without a third cannot give.
     """
     influence, squared = samples.map(_influence, function, operator, values)
     standard_errors = influence.std(0, ddof=1) / np.sqrt(len(influence))
@@ -293,7 +303,7 @@ def errors(
 def _influence(
     batch: Batch, function: Function, operator: Operator, values: Float[Array | np.ndarray, " n"]
 ) -> tuple[Array, Array]:
-    """Of the points of a batch on Rayleigh quotients, and the mean of the squared residual."""
+    """The mean influence of the points of a batch on the Rayleigh quotients, and the mean squared residual."""
     v = jax.vmap(function)(batch.x)
     expected = jnp.asarray(values, v.dtype) * v
     influence = batch.weights[:, None] * jnp.conj(v) * (operator.apply(function, batch, v) - expected)

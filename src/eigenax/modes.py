@@ -31,33 +31,33 @@ from eigenax.stop_reason import StopReason
 
 FORMAT = "eigenax-modes-5"
 FILE = "modes.safetensors"
-MOST = 0.1
-"""What a fit may miss of an eigenvector's variance."""
+LARGEST_MISSED_SHARE = 0.1
+"""A function fitted to an eigenvector has converged if the fit misses at most this share of the variance."""
 Which = Literal["smallest", "largest"]
 
 
 class MatrixElements(NamedTuple):
-    """⟨v_i | O | v_j⟩ of n functions, and how well each is known."""
+    """The matrix elements ⟨v_i | O | v_j⟩ of n functions, with their standard errors."""
 
     values: Inexact[np.ndarray, "n n"]
     standard_errors: Float[np.ndarray, "n n"]
 
 
 class Modes(eqx.Module):
-    """Eigenfunctions in order, orthonormal under the source they were learned on.
+    """Eigenfunctions in order of their eigenvalues, orthonormal under the source they were found on.
 
-    `modes(x)` takes points (…, *shape) to values (…, n), which come in float64 where `jax_enable_x64` is on. The sign
-    of each function is chosen so that its largest value on fresh samples is positive.
+    `modes(x)` maps points of shape (…, *shape) to values of shape (…, n), in float64 if `jax_enable_x64` is on. The
+    sign of each function makes its largest value on fresh samples positive.
     """
 
     network: Any
     coefficients: Inexact[np.ndarray, "k n"]
-    """Functions are network(x) @ coefficients."""
+    """The functions are network(x) @ coefficients."""
     eigenvalues: Float[np.ndarray, " n"]
     sampling_errors: Float[np.ndarray, " n"]
-    """The scatter of the eigenvalues, as Rayleigh quotients, between samples."""
+    """Standard errors of the eigenvalues from sampling: the scatter of the Rayleigh quotients between samples."""
     basis_errors: Float[np.ndarray, " n"]
-    """How far they may be from those of the operator: what more functions, or training, would still change."""
+    """How far the eigenvalues may be from the operator's, since the basis or the training was not enough."""
     residuals: Float[np.ndarray, " n"]
     """‖(K − λ) v‖ for each function."""
     shape: tuple[int, ...] = eqx.field(static=True)
@@ -65,35 +65,37 @@ class Modes(eqx.Module):
     steps: int = eqx.field(static=True, default=0)
     seed: int = eqx.field(static=True, default=0)
     precision: Precision = eqx.field(static=True, default="float32")
-    """In which the functions are evaluated."""
+    """The precision in which the functions are evaluated."""
     source: Any = None
-    """Where they were measured, if that is a place and not data."""
+    """The source that the eigenvalues were measured on; None if it holds data."""
     solver: str = eqx.field(static=True, default="")
     """The name of the solver that found them."""
     stop_reason: StopReason | None = eqx.field(static=True, default=None)
-    """Why it ended."""
+    """Why the solver ended."""
     next_eigenvalue: float | None = eqx.field(static=True, default=None)
-    """The eigenvalue after the last of these, where it was found along with them."""
+    """The eigenvalue that follows the last of these, where it was found along with them."""
     note: str = eqx.field(static=True, default="")
-    """What their errors are large for, if that is known."""
+    """Why the errors are large, or what else is wrong with the eigenvalues, if that is known."""
     training_eigenvalues: Float[np.ndarray, " n"] | None = None
-    """On the data that the functions were found on, where `eigenvalues` are of data that they were not found on."""
+    """The eigenvalues on training data, where `eigenvalues` are those on held-out data."""
     missed: Float[np.ndarray, " n"] | None = None
-    """Where `eigenvalues` are those of a matrix and functions are fitted to its eigenvectors: the share of each
-    eigenvector's variance that its fit misses."""
+    """The share of each eigenvector's variance that the function fitted to it misses.
+
+    Only where `eigenvalues` are those of a matrix, and the functions are fits of its eigenvectors.
+    """
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
-        """Of the eigenvalues: both errors, squared and added. One that is not known is left out."""
+        """Standard errors of the eigenvalues, √(sampling_errors² + basis_errors²); a NaN among these is left out."""
         return np.hypot(*(np.where(np.isnan(part), 0, part) for part in (self.sampling_errors, self.basis_errors)))
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """The number of eigenfunctions."""
         return len(self.eigenvalues)
 
     def __getitem__(self, chosen: slice) -> "Modes":
-        """Some of them, in order: `modes[1:]` leaves out the first one, such as a constant."""
+        """A slice of the modes: `modes[1:]` leaves out the first one, such as a constant."""
         if not isinstance(chosen, slice):
             raise TypeError(f"modes are chosen by a slice such as modes[1:4]; got {chosen!r}")
         each = ("eigenvalues", "sampling_errors", "basis_errors", "residuals")
@@ -110,7 +112,7 @@ class Modes(eqx.Module):
         return combined(self.network, self.coefficients)(x)
 
     def __call__(self, x: Real[ArrayLike, "..."]) -> Inexact[Array, "... n"]:
-        """All functions at any number of points."""
+        """All functions at points of any number and arrangement (…, *shape)."""
         usual = jnp.zeros((), complex if np.iscomplexobj(self.coefficients) else float).dtype
         with precision_scope(self.precision, at_least=True), full_precision():
             return self._evaluated(jnp.asarray(x, float)).astype(usual)
@@ -128,17 +130,17 @@ class Modes(eqx.Module):
     ) -> MatrixElements:
         """⟨v_i | O | v_j⟩ under the inner product of the source, with standard errors.
 
-        These have the scatter between points, and the most that elements may move to first order since functions are
-        not exact, as their residuals, the errors of their eigenvalues and the gaps between these allow: elements move
-        in proportion to functions, eigenvalues with the square. At a cusp that may be a hundred times too wide. They
-        are NaN where neither residuals nor errors are known.
+        `observable` is O: an operator, or a function of one point to multiply by. `source` is a source or a domain, by
+        default the one that the modes were measured on; modes of data do not keep theirs and need it here.
 
-        Functions whose eigenvalues agree within their errors may be turned among each other, and elements with them,
-        which is in no error: of such functions only what no turning changes has a meaning, such as the sum of
-        |⟨v_i|O|v_j⟩|² over all of one level, or the trace of its block.
+        The standard errors combine the scatter between points with a first-order bound on what the errors of the
+        functions change. That bound follows from the residuals, the errors of the eigenvalues and the gaps between
+        these. It is linear in the errors of the functions, whereas eigenvalues change with their square. At a cusp the
+        bound may be a hundred times too wide. It is NaN where neither residuals nor errors are known.
 
-        O is an operator, or a function of one point that multiplies. `source`, a source or a domain, is where the modes
-        were measured unless given; those of data need theirs.
+        Functions whose eigenvalues agree within their errors are found up to a rotation among them, which the standard
+        errors do not include. Of such a level, only quantities that no rotation changes have a meaning, such as the sum
+        of |⟨v_i|O|v_j⟩|² over all of its functions, or the trace of its block.
 
         >>> import eigenax as ex
         >>> modes = ex.measure(lambda x: jnp.sin(jnp.pi * x), -ex.Laplacian(), ex.Box(0, 1))
@@ -148,7 +150,8 @@ class Modes(eqx.Module):
         place = self.source if source is None else as_source(source)
         if place is None:
             raise ValueError(
-                "these modes do not keep their data: give the source to average over, such as source=Arrays(x)"
+                "these modes do not keep the data they were measured on: give the source to average over, such as "
+                "source=Arrays(x)"
             )
         operator = observable if isinstance(observable, Operator) else Potential(observable)
         operator.check(place.sample(jax.random.key(0), 64))
@@ -160,23 +163,23 @@ class Modes(eqx.Module):
         parts = fresh.map(_elements, combined(self.network, self.coefficients), operator)
         elements, overlaps, squares, rounding = (part.mean(0) for part in parts)
         scatter = parts[0].std(0, ddof=1) / np.sqrt(len(parts[0]))
-        return MatrixElements(elements, np.hypot(scatter, self._moved(elements, overlaps, squares) + rounding))
+        return MatrixElements(elements, np.hypot(scatter, self._bounds(elements, overlaps, squares) + rounding))
 
-    def _moved(
+    def _bounds(
         self,
         elements: Inexact[np.ndarray, "n n"],
         overlaps: Inexact[np.ndarray, "n n"],
         squares: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, "n n"]:
-        """By how much elements may be off since functions are not exact, nor quite orthonormal on these points."""
+        """Errors of the elements from functions that are not exact, and not quite orthonormal on these points."""
         off = (overlaps - np.eye(self.n)) @ elements / 2
-        # Unlike in `standard_errors`, what is not known of the basis stays so.
+        # Unlike in `standard_errors`, a basis error that is not known (NaN) makes the result NaN.
         errors = np.hypot(np.nan_to_num(self.sampling_errors), self.basis_errors)
         found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
-        return np.abs(off + off.conj().T) + found.moves(elements, squares)
+        return np.abs(off + off.conj().T) + found.largest_changes(elements, squares)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write one safetensors file; `eigenax.load` reads it back to the same values. No pickle."""
+        """Write one safetensors file, without pickle; `eigenax.load` reads the same values back."""
         arrays: dict[str, np.ndarray] = {}
         try:
             description = serialisation.encode(self, arrays)
@@ -188,18 +191,18 @@ class Modes(eqx.Module):
         write_atomically(Path(path), pack_tensors(arrays, {"format": FORMAT, "modes": description}))
 
     def __repr__(self) -> str:
-        """The table too: it is what a notebook shows."""
+        """The arguments and the table, since a notebook shows this."""
         return f"Modes(n={self.n}, which={self.which!r}, solver={self.solver!r}):\n{self}"
 
     def __str__(self) -> str:
-        """A table; a star marks what has not converged."""
+        """A table of the modes; a star marks those that have not converged."""
         largest = np.abs(self.eigenvalues).max(initial=0)
         rows = [
             f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}"
             for k, (value, error) in enumerate(zip(self.eigenvalues, self.standard_errors, strict=True))
         ]
         head, notes = f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}", []
-        if not np.isnan(self.residuals).all():  # steps of a process tell nothing of them
+        if not np.isnan(self.residuals).all():  # unknown for the steps of a process
             rows = [f"{row}  {rest:8.1g}" for row, rest in zip(rows, self.residuals, strict=True)]
             head = f"{head}  residual"
         if self.training_eigenvalues is not None:
@@ -210,7 +213,7 @@ class Modes(eqx.Module):
             head = f"{head}  {'missed':>8s}"
             notes = [
                 "missed: eigenvalues are those of the matrix itself; functions are fits of its eigenvectors, and "
-                "residuals tell of these"
+                "residuals are those of the fits"
             ]
         rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
         if self.unconverged.any():
@@ -221,30 +224,33 @@ class Modes(eqx.Module):
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
-        """Where residual²/gap, an estimate of the distance to the exact eigenvalue, or the basis error exceeds 1 % of
-        it and 3 sampling errors; for an eigenvalue of zero, a millionth of the largest that was found.
+        """Which modes have not converged: those whose eigenvalue may be too far from the exact one.
 
-        One that is unknown is left out; with both unknown it counts as not converged. A function that is fitted to a
-        known eigenvector has not converged where it misses more than a tenth of its variance.
+        The larger of residual²/gap and the basis error estimates the distance. It is too far if it exceeds 1 % of the
+        eigenvalue (for one near zero, a millionth of the largest eigenvalue found) and 3 sampling errors. An estimate
+        that is unknown is left out; with both unknown the mode counts as not converged. A function fitted to a known
+        eigenvector has also not converged if it misses more than a tenth of the variance.
         """
         size = np.abs(self.eigenvalues)
         distance = np.fmax(self.distances, self.basis_errors)
         largest = max(size.max(initial=0), abs(self.next_eigenvalue or 0.0))
         enough = np.maximum(0.01 * size, 1e-6 * largest)
         far = ~(distance <= np.maximum(enough, 3 * np.nan_to_num(self.sampling_errors)))
-        return far if self.missed is None else far | (self.missed > MOST)
+        return far if self.missed is None else far | (self.missed > LARGEST_MISSED_SHARE)
 
     @property
     def distances(self) -> Float[np.ndarray, " n"]:
-        """Residual²/gap, an estimate of how far each eigenvalue is from the exact one; NaN, for not known, where
-        residuals are those of fits and eigenvalues come from elsewhere."""
+        """Residual²/gap, an estimate of how far each eigenvalue is from the exact one.
+
+        NaN, for not known, where the functions are fits and the eigenvalues those of the matrix.
+        """
         if self.missed is not None:
             return np.full(self.n, np.nan)
         return distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
 
 
 def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
-    """⟨v_i | O | v_j⟩ on the points of one batch, ⟨v_i | v_j⟩, ‖O v_j‖², and how far rounding may move the first."""
+    """On the points of one batch: ⟨v_i | O | v_j⟩, ⟨v_i | v_j⟩, ‖O v_j‖² and the rounding error of the first."""
     v = jax.vmap(function)(batch.x)
     ov = operator.apply(function, batch, v)
     squares = jnp.mean(batch.weights[:, None] * jnp.abs(ov) ** 2, 0)
@@ -254,7 +260,7 @@ def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Arr
 
 
 def combined(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"]) -> Function:
-    """The functions network(x) @ coefficients, as a tree of arrays that compiled programs can take."""
+    """The functions network(x) @ coefficients, as a pytree that compiled programs take as an argument."""
     return eqx.Partial(_combination, network, coefficients)
 
 
@@ -265,7 +271,7 @@ def _combination(network: Function, coefficients: Inexact[Array | np.ndarray, "k
 
 
 def _rounded(value: float, error: float, largest: float) -> str:
-    """One digit beyond the error, at least six, and zero for what is zero up to rounding."""
+    """The value to one digit beyond its error, but at least six digits; 0 if it is zero up to rounding."""
     if abs(value) <= 1e-9 * largest:
         return "0"
     before_the_point = math.floor(math.log10(abs(value))) + 1
@@ -280,7 +286,7 @@ def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
 
 
 def load(path: str | PathLike[str]) -> Modes:
-    """Modes from a file written by `Modes.save`, or from the folder of a run.
+    """Read modes from a file written by `Modes.save`, or from the folder of a run.
 
     >>> import eigenax as ex
     >>> network = ex.MLP(1, 2, width=8, depth=1, key=jax.random.key(0))

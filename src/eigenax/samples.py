@@ -1,4 +1,4 @@
-"""Fresh samples: batches that training never saw, and means over them with their scatter."""
+"""Fresh samples: batches that training never saw, and means over them whose scatter gives standard errors."""
 
 import dataclasses
 import itertools
@@ -17,22 +17,24 @@ from eigenax.progress import progress_track
 from eigenax.sources.base import Source
 
 BATCHES = 64
-"""Standard errors are the scatter between this many batches."""
+"""Independent points are drawn in this many batches, whose scatter gives standard errors."""
 GROUPS = 16
-"""Evenly spread points are one lattice, and the scatter is that between so many parts of it: rather too large than
-too small."""
-PIECES = {"cpu": 512}
-"""Points taken at once: as many as fit the cache of a processor; other devices take more."""
-PIECE = 8192
+"""A lattice is cut into this many parts. Standard errors from their scatter are rather too large than too small."""
+LATTICE_BATCH = {"cpu": 512}
+"""The most points of a lattice evaluated at once, by device: as many as fit the cache of a processor."""
+OTHER_LATTICE_BATCH = 8192
+"""The same for all other devices."""
 Parts = tuple[Array, ...]
+"""What a mapped function returns for one batch: several arrays."""
 
 
 @dataclasses.dataclass(frozen=True)
 class FreshSamples:
-    """Batches of a source that depend on seed and purpose alone.
+    """Batches of a source that depend on `seed` and `purpose` alone.
 
-    `evenly` spread points serve means over single points, with far less scatter; independent ones serve all. A
-    function that is mapped is compiled again unless it is the same object: what it depends on are operands.
+    With `evenly`, the points are a lattice: means over single points then scatter far less. Independent points serve
+    every kind of mean. A mapped function is compiled once for each function object: pass what it depends on as operands
+    instead of making a new function.
     """
 
     source: Source
@@ -44,8 +46,10 @@ class FreshSamples:
     precision: Precision = "float32"
 
     def map(self, function: Callable[..., Parts], *operands: Any) -> list[np.ndarray]:
-        """A compiled function of every batch and the operands, or its mean over every part of a lattice, stacked in
-        float64."""
+        """The values of a compiled function(batch, *operands), stacked in float64.
+
+        One row for each batch, or, of a lattice, one for each of its parts, with the mean over it.
+        """
         groups = GROUPS if self.evenly else BATCHES
         edges = [round(self._count * group / groups) for group in range(groups + 1)]
         with precision_scope(self.precision), full_precision():
@@ -54,23 +58,23 @@ class FreshSamples:
         return [np.stack(parts) for parts in zip(*rows, strict=True)]
 
     def mean(self, function: Callable[..., Parts], *operands: Any) -> list[np.ndarray]:
-        """The mean over all points, of which few are held at a time."""
+        """The mean of function(batch, *operands) over all batches, of which one is held at a time."""
         with precision_scope(self.precision), full_precision():
             return _mean(self._each(function, operands))
 
     @property
     def _size(self) -> int:
-        """Points in a batch."""
-        least, most = self.samples // BATCHES, PIECES.get(jax.default_backend(), PIECE)
+        """The number of points in a batch."""
+        least, most = self.samples // BATCHES, LATTICE_BATCH.get(jax.default_backend(), OTHER_LATTICE_BATCH)
         return max(4, min(self.samples // GROUPS, most) if self.evenly else least)
 
     @property
     def _count(self) -> int:
-        """How many batches there are, at least one in every group."""
+        """The number of batches; of a lattice, at least one for every part."""
         return max(GROUPS, self.samples // self._size) if self.evenly else BATCHES
 
     def _each(self, function: Callable[..., Parts], operands: tuple[Any, ...]) -> Iterator[Parts]:
-        """The function of every batch."""
+        """The values of the function for each batch in turn."""
         key = stream(self.seed, self.purpose)
         for index in progress_track(range(self._count), "measuring", show=self.progress):
             yield _of_batch(function, self.source, self._size, self.evenly, key, jnp.asarray(index), operands)
@@ -86,14 +90,14 @@ def _of_batch(
     index: Int[Array, ""],
     operands: tuple[Any, ...],
 ) -> Parts:
-    """A function of one batch, compiled once for all samples of one size."""
+    """The value of a function for one batch; one compiled program serves all batches of a size."""
     if evenly:
         return function(source.sample_qmc(key, size, index), *operands)
     return function(source.sample(jax.random.fold_in(key, index), size), *operands)
 
 
 def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:
-    """Their mean. Sums stay on the device: matrices of many functions are slow to move."""
+    """The mean of the rows. Sums stay on the device: matrices of many functions are slow to move."""
     total, count = next(rows), 1
     for parts in rows:
         total, count = jax.tree.map(jnp.add, total, parts), count + 1

@@ -43,12 +43,12 @@ def test_a_narrow_door_is_seen_to_all_digits():
     np.testing.assert_allclose(twice.eigenvalues, 2 * modes.eigenvalues, atol=1e-13)
 
 
-@pytest.mark.parametrize("fill", [0, sparse_eigenvectors.FILL], ids=["without a factor", "inverted"])
+@pytest.mark.parametrize("fill", [0, sparse_eigenvectors.LARGEST_FACTOR], ids=["without a factor", "inverted"])
 @pytest.mark.parametrize("which", ["smallest", "largest"])
 def test_eigenvalues_that_are_alike_are_all_found(which, fill, monkeypatch):
     """Two copies of a torus, each with pairs and fours of eigenvalues, by what begins with one vector."""
     monkeypatch.setattr(sparse_eigenvectors, "DENSE", 100)
-    monkeypatch.setattr(sparse_eigenvectors, "FILL", fill)
+    monkeypatch.setattr(sparse_eigenvectors, "LARGEST_FACTOR", fill)
     ring = scipy.sparse.diags_array([[1.0] * 19, [1.0], [1.0] * 19, [1.0]], offsets=[1, 19, -1, -19])
     one = scipy.sparse.kronsum(ring, ring)
     source = ex.Graph(scipy.sparse.block_diag([one, one]))
@@ -60,7 +60,7 @@ def test_eigenvalues_that_are_alike_are_all_found(which, fill, monkeypatch):
 
 
 def test_where_neither_converges_blocks_tell_how_far_they_came(monkeypatch):
-    for name, value in (("DENSE", 100), ("FILL", 0), ("RESTARTS", 1), ("BLOCK_STEPS", 20)):
+    for name, value in (("DENSE", 100), ("LARGEST_FACTOR", 0), ("RESTARTS", 1), ("BLOCK_STEPS", 20)):
         monkeypatch.setattr(sparse_eigenvectors, name, value)
     edges = two_rooms(30)[0]
     source = ex.Graph(edges)
@@ -131,7 +131,7 @@ def test_numbers_of_states_are_counted_even_where_steps_are_few():
 def test_graphs_that_nothing_parts_are_not_factored():
     edges = np.sort(np.random.default_rng(0).integers(30_000, size=(90_000, 2)), 1)
     edges = np.unique(edges[edges[:, 0] < edges[:, 1]], axis=0)
-    assert sparse_eigenvectors.factor_entries(ex.Graph(edges).graph.matrix) > 10 * sparse_eigenvectors.FILL
+    assert sparse_eigenvectors.factor_entries(ex.Graph(edges).graph.matrix) > 10 * sparse_eigenvectors.LARGEST_FACTOR
 
 
 def test_a_long_path_has_its_slowest_values():

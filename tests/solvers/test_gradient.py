@@ -14,8 +14,8 @@ from eigenax.assemble import prepared
 from eigenax.core.rayleigh import quotient, residual_norms, second_moment
 from eigenax.driver.iterate import iterate
 from eigenax.solvers.default_parts import network_key
-from eigenax.solvers.gradient import LEAST_PATIENCE
 from eigenax.solvers.schedules import ema_schedule
+from eigenax.solvers.stalling import LEAST_PATIENCE
 
 BOX = ex.Box(-1, 1, dims=1)
 SLOPE = ex.Potential(lambda x: x[0])
@@ -35,7 +35,7 @@ def network(n=2, **options):
         ({"batch": None}, "batch must be a whole number"),
         ({"samples": 0}, "samples must be a whole number of at least 64; got 0"),
         ({"log_every": 0}, "log_every must be a whole number of at least 1; got 0"),
-        ({"finish": "none"}, "finish must be 'rotate' or 'triangular' or 'ritz'; got 'none'"),
+        ({"finish": "none"}, "finish must be 'eigh' or 'cholesky' or 'ritz'; got 'none'"),
         ({"precision": "float16"}, "precision must be 'float32' or 'float64'; got 'float16'"),
     ],
 )

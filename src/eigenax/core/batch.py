@@ -10,37 +10,40 @@ from jaxtyping import Array, Float, Inexact, Int
 
 
 class Points(NamedTuple):
-    """Independent points x with importance weights of mean one: E[w f(x)] is the inner product's integral."""
+    """Independent points x with importance weights w of mean one: the mean of w f(x) estimates the integral of f."""
 
     x: Float[Array, "b ..."]
     weights: Float[Array, " b"]
 
 
 class Pairs(NamedTuple):
-    """Points x, and e pairs of them (successive frames, edges of a graph) with a weight each.
+    """b points x, and e pairs of these points with a weight each: successive frames, or edges of a graph.
 
-    A point may stand in several pairs and is evaluated once. It weighs as much as its pairs, unless these lend their
-    two points weights of their own.
+    Functions are evaluated once at each point, even if it stands in several pairs. The weight of a point is the sum of
+    its pairs' weights, unless endpoint weights are given.
     """
 
     x: Float[Array, "b ..."]
     first: Int[Array, " e"]
+    """The index in x of the first point of each pair."""
     second: Int[Array, " e"]
+    """The index in x of the second point of each pair."""
     pair_weights: Float[Array, " e"]
     endpoint_weights: tuple[Float[Array, " e"], Float[Array, " e"]] | None = None
+    """What each pair adds to the weight of its first and of its second point, if not its own weight."""
 
     @property
     def weights_of_ends(self) -> tuple[Float[Array, " e"], Float[Array, " e"]]:
-        """What each pair lends its first and its second point."""
+        """What each pair adds to the weight of its first and of its second point."""
         return self.endpoint_weights or (self.pair_weights, self.pair_weights)
 
     @property
     def weights(self) -> Float[Array, " b"]:
-        """The weight of each point, so that Σ counts both points of every pair."""
+        """The weight of each point in Σ, to which both points of every pair contribute, half each."""
         return self.gather(*self.weights_of_ends) / 2
 
     def gather(self, at_first: Float[Array, "e ..."], at_second: Float[Array, "e ..."]) -> Float[Array, "b ..."]:
-        """Sum what each pair gives its first and its second point, scaled so that means over pairs are kept."""
+        """For each point, the sum of what its pairs give it, times b/e: its mean over points is the mean over pairs."""
         points, pairs = self.x.shape[0], self.first.shape[0]
         total = jax.ops.segment_sum(at_first, self.first, points)
         total += jax.ops.segment_sum(at_second, self.second, points)
@@ -53,7 +56,7 @@ Function = Callable[[Float[Array, "..."]], Inexact[Array, " k"]]
 
 
 def effective_share(weights: Float[Array | np.ndarray, " b"]) -> Float[Array, ""]:
-    """(Σw)²/(b Σw²): the share of b weighted points that as many independent ones of equal weight would be.
+    """(Σw)²/(b Σw²): the effective sample size of b weighted points, as a share of b.
 
     >>> effective_share(jnp.array([1.0, 1.0, 0.0, 0.0]))
     Array(0.5, dtype=float32)
@@ -62,7 +65,7 @@ def effective_share(weights: Float[Array | np.ndarray, " b"]) -> Float[Array, ""
 
 
 def pairs_of(x: Float[Array, "e ..."], y: Float[Array, "e ..."]) -> Pairs:
-    """Pairs (x_i, y_i) of equal weight, all points distinct.
+    """The pairs (x_i, y_i), each of weight one; all 2e points count as different ones.
 
     >>> pairs_of(jnp.zeros((3, 2)), jnp.ones((3, 2))).weights
     Array([1., 1., 1., 1., 1., 1.], dtype=float32)

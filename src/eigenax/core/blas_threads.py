@@ -1,4 +1,4 @@
-"""How many threads linear algebra takes: one where matrices are small, since several wait for each other."""
+"""The number of threads of linear algebra: one for small matrices, where several would mostly wait for each other."""
 
 import contextlib
 import functools
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from threadpoolctl import ThreadpoolController
 
 SMALL = 2048
-"""The size of a matrix up to which more threads gain less than they lose where other programs have the cores."""
+"""Up to this size of a matrix, several threads lose more time than they gain where other programs use the cores."""
 
 
 @functools.cache
 def _libraries() -> ThreadpoolController:
-    """Those loaded when it is first asked for: to look for them takes longer than a small problem."""
+    """The BLAS libraries loaded by the first call, remembered since the search takes longer than a small problem."""
     return ThreadpoolController()
 
 
 @contextlib.contextmanager
 def few_threads(size: int) -> Iterator[None]:
-    """Linear algebra with matrices of this size, on one thread if they are small.
+    """A context for linear algebra with matrices of this size: it uses one thread if they are small.
 
     >>> import numpy as np
     >>> with few_threads(100):

@@ -1,4 +1,4 @@
-"""NumPy arrays that a user's function refers to, each of them for one precision alone."""
+"""Copies of a user's function for float64, so that no NumPy array it refers to serves programs of two precisions."""
 
 import builtins
 import functools
@@ -11,15 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 LIBRARIES = ("jax.", "numpy.", "equinox.")
+"""Functions of these packages are not copied."""
 _COPIES: weakref.WeakKeyDictionary[Any, tuple[list[int], Callable | None]] = weakref.WeakKeyDictionary()
-"""What each function referred to when it was copied, and the copy, if it referred to an array."""
+"""For each function, the ids of what it referred to when it was copied, and the copy: None if it held no arrays."""
 
 
 def in_this_precision(function: Callable) -> Callable:
-    """The function; in float64, one with arrays of its own.
+    """The function itself in float32; in float64, a copy of it that refers to copies of its NumPy arrays.
 
-    JAX remembers what a NumPy array became in the precision in which a program first took it, float32, and gives the
-    same to programs in float64, which then cannot be compiled. Programs of one precision share one copy.
+    JAX converts a NumPy array once and remembers the result. An array that a float32 program has used stays float32 in
+    float64 programs, which then cannot be compiled. All programs in float64 share one copy of a function.
 
     >>> import jax
     >>> centre = np.array([0.5])
@@ -33,7 +34,7 @@ def in_this_precision(function: Callable) -> Callable:
     """
     if jnp.zeros(()).dtype != np.float64 or not isinstance(function, types.FunctionType | functools.partial):
         return function
-    refers_to = [id(value) for value in _referred(function)]
+    refers_to = [id(value) for value in _references(function)]
     if function not in _COPIES or _COPIES[function][0] != refers_to:
         known: dict[int, Any] = {}
         copy = _copied(function, known)
@@ -42,11 +43,11 @@ def in_this_precision(function: Callable) -> Callable:
     return _COPIES[function][1] or function
 
 
-def _referred(function: Callable) -> list[Any]:
-    """The globals and the values of a closure that a function looks up, or the parts of a partial one."""
+def _references(function: Callable) -> list[Any]:
+    """What a function refers to: the globals and closure values it looks up, or the parts of a `functools.partial`."""
     if isinstance(function, functools.partial):
         return [function.func, *function.args, *function.keywords.values()]
-    assert isinstance(function, types.FunctionType), "asked for before"
+    assert isinstance(function, types.FunctionType), "in_this_precision lets no other kind through"
     return [*_globals_of(function).values(), *_cells_of(function)]
 
 
@@ -57,7 +58,7 @@ def _globals_of(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _cells_of(function: types.FunctionType) -> list[Any]:
-    """What is in the cells of a closure, the cell itself where nothing is yet."""
+    """The contents of the cells of a closure; of a cell that is still empty, the cell itself."""
     contents = []
     for cell in function.__closure__ or ():
         try:
@@ -68,13 +69,16 @@ def _cells_of(function: types.FunctionType) -> list[Any]:
 
 
 def _copied(value: Any, known: dict[int, Any]) -> Any:
-    """Arrays anew, and whatever holds some: containers, and functions by what they refer to. The rest as it is."""
+    """A copy of an array, and of a container or function that may hold arrays; anything else as it is.
+
+    `known` maps the id of each object copied so far to its copy.
+    """
     if id(value) in known:
         return known[id(value)]
     if type(value) is np.ndarray:
         known[id(value)] = value.copy()
     elif type(value) in (list, dict):
-        known[id(value)] = copy = type(value)()  # before what it holds, which may hold it
+        known[id(value)] = copy = type(value)()  # recorded before its items, which may refer back to it
         if isinstance(copy, list):
             copy.extend(_copied(item, known) for item in value)
         else:
@@ -92,11 +96,11 @@ def _copied(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _copy_function(function: types.FunctionType, known: dict[int, Any]) -> None:
-    """Put a copy among what is known, whose globals and closure hold copies."""
+    """Record in `known` a copy of the function whose globals and closure hold copies."""
     module = {"__builtins__": function.__globals__.get("__builtins__", builtins)}
     closure = tuple(types.CellType() for _ in function.__closure__ or ())
     copy = types.FunctionType(function.__code__, module, function.__name__, None, closure)
-    known[id(function)] = copy  # before what it refers to, which may refer to it
+    known[id(function)] = copy  # recorded before what it refers to, which may refer back to it
     copy.__defaults__ = _copied(function.__defaults__, known)
     copy.__kwdefaults__ = _copied(function.__kwdefaults__, known)
     copy.__dict__.update(_copied(dict(function.__dict__), known))
@@ -107,6 +111,6 @@ def _copy_function(function: types.FunctionType, known: dict[int, Any]) -> None:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """What the code, and functions made inside it, may look up among globals."""
+    """The names that the code, and functions defined inside it, may look up among globals."""
     inner = (_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*inner)

@@ -14,14 +14,15 @@ from jaxtyping import Array, Float, PyTree
 from eigenax.core.rayleigh import HIGHEST
 
 Pullback = Callable[[Float[Array, "b k"]], PyTree]
-"""Takes a cotangent of u to one of the parameters, as `jax.vjp` returns it."""
+"""Maps a cotangent of u to a cotangent of the parameters; `jax.vjp` returns it."""
 
 
 def half_jacobian(network: Any, x: Float[Array, "b ..."], weights: Float[Array, " b"]) -> PyTree:
-    """T with leaves (k, k, …), k² numbers a parameter.
+    """T as a tree with leaves (k, k, …): k² numbers for each parameter.
 
-    A matrix meets every point once, and all k² backward passes to it are one product of matrices. Kernels and biases
-    meet a point in many places: k passes take ∂u_j/∂θ of each point, and the sum over points is the product.
+    A weight matrix acts once on every point, so that all k² backward passes to it become one product of matrices.
+    Convolution kernels and biases act in many places of one point: here k backward passes give ∂u_j/∂θ at each point,
+    and the sum over points is the product of matrices.
     """
     parameters, static = eqx.partition(network, eqx.is_inexact_array)
     matrices, others = eqx.partition(parameters, lambda leaf: leaf.ndim == 2)
@@ -45,20 +46,20 @@ def half_jacobian(network: Any, x: Float[Array, "b ..."], weights: Float[Array, 
 
 
 def half_jacobian_separate(pullback: Pullback, u: Float[Array, "b k"], weights: Float[Array, " b"]) -> PyTree:
-    """T where each parameter belongs to one mode only: leaves (k, …), k passes, k numbers a parameter."""
+    """T where each parameter belongs to one mode only: k backward passes give k numbers for each parameter."""
     scaled = (weights[:, None] * u / u.shape[0]).T
     return jax.vmap(lambda s: pullback(jnp.broadcast_to(s[:, None], u.shape)))(scaled)
 
 
 def contract(gradient: Float[Array, "k k"], jacobian: PyTree) -> PyTree:
-    """Σ_ij A_ij T_ij: what a gradient A with respect to Σ becomes on the parameters."""
+    """Σ_ij A_ij T_ij: the gradient A with respect to Σ, carried on to the parameters."""
     return jax.tree.map(lambda t: jnp.einsum("ij,ij...->...", gradient, t, precision=HIGHEST), jacobian)
 
 
 def contract_separate(gradient: Float[Array, "k k"], jacobian: PyTree) -> PyTree:
-    """The same for separate networks, whose leaves carry the mode as their leading axis.
+    """As `contract`, for separate networks, whose parameter arrays have the mode as their leading axis.
 
-    Functions without parameters (a constant) come first, so the last columns are the ones that count.
+    Functions without parameters (a constant) come first, so that only the last columns of A count.
     """
 
     def leaf(t: Array) -> Array:
@@ -68,5 +69,5 @@ def contract_separate(gradient: Float[Array, "k k"], jacobian: PyTree) -> PyTree
 
 
 def zeros_like_jacobian(parameters: PyTree, *leading: int) -> Any:
-    """A Jacobian of zeros, where the average starts."""
+    """A Jacobian of zeros, from which its moving average starts."""
     return jax.tree.map(lambda p: jnp.zeros((*leading, *p.shape), p.dtype), parameters)

@@ -7,18 +7,18 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 
 def shifted_lattice(key: PRNGKeyArray, size: int, numbers: int, start: int | Int[Array, ""] = 0) -> Float[Array, "b m"]:
-    """Numbers strictly between 0 and 1, `numbers` of them for each of `size` points, the first `start` points left out.
+    """Points `start` to `start + size` of a lattice in m = `numbers` dimensions, strictly between 0 and 1.
 
-    The Kronecker sequence of the powers of the smallest number g > 1 with g^(m+1) = g + 1 (for m = 1 the golden
-    ratio), shifted by a random vector. A mean over it is unbiased, and for smooth functions of few variables far
-    closer to the integral than that of independent points. Means over different keys are independent: their scatter is
-    the error.
+    The lattice is a Kronecker sequence, whose steps are 1/g, …, 1/g^m for the smallest g > 1 with g^(m+1) = g + 1 (for
+    m = 1 the golden ratio), shifted by a random vector. A mean over it is unbiased, and for smooth functions of few
+    variables far closer to the integral than a mean over independent points. Means with different keys are independent,
+    so that their scatter is their standard error.
 
     >>> shifted_lattice(jax.random.key(0), 5, 2).shape
     (5, 2)
     """
     # Fractions as whole numbers modulo 2**32: exact for any size, in either precision.
-    steps = jnp.asarray((_powers(numbers) * 2**32).astype(np.uint32))
+    steps = jnp.asarray((_kronecker_steps(numbers) * 2**32).astype(np.uint32))
     shift = jax.random.bits(key, (numbers,), jnp.uint32)
     index = jnp.asarray(start).astype(jnp.uint32) + jnp.arange(size, dtype=jnp.uint32)
     turns = shift + index[:, None] * steps
@@ -27,13 +27,15 @@ def shifted_lattice(key: PRNGKeyArray, size: int, numbers: int, start: int | Int
 
 
 def independent(key: PRNGKeyArray, size: int, numbers: int, start: int | Int[Array, ""] = 0) -> Float[Array, "b m"]:
-    """The same of independent points, others for another start."""
+    """Independent uniform points, with the arguments of `shifted_lattice`: another `start` gives other points."""
     key = jax.random.fold_in(key, start)
     return jax.random.uniform(key, (size, numbers), minval=jnp.finfo(jnp.zeros(()).dtype).tiny)
 
 
 def drawn_in_proportion(key: PRNGKeyArray, weights: Float[Array, " b"], size: int) -> Int[Array, " n"]:
-    """Indices in proportion to weights, at evenly spaced places of their sum, from a random start.
+    """Indices drawn in proportion to the weights by systematic resampling.
+
+    Evenly spaced positions in the cumulative sum of the weights, from a random start, pick the indices.
 
     >>> drawn_in_proportion(jax.random.key(0), jnp.array([0.0, 1.0, 3.0]), 4)
     Array([1, 2, 2, 2], dtype=int32)
@@ -43,7 +45,8 @@ def drawn_in_proportion(key: PRNGKeyArray, weights: Float[Array, " b"], size: in
     return jnp.searchsorted(sums / sums[-1], places).clip(0, len(sums) - 1)
 
 
-def _powers(numbers: int) -> Float[np.ndarray, " m"]:
+def _kronecker_steps(numbers: int) -> Float[np.ndarray, " m"]:
+    """1/g, …, 1/g^m, with g found by fixed-point iteration."""
     root = 2.0
     for _ in range(64):
         root = (1 + root) ** (1 / (numbers + 1))

@@ -1,4 +1,4 @@
-"""How far functions may be from eigenfunctions, to first order, and how much that moves what is measured with them."""
+"""First-order bounds on how far functions are from eigenfunctions, and on what that changes in matrix elements."""
 
 from typing import NamedTuple
 
@@ -6,16 +6,16 @@ import numpy as np
 from jaxtyping import Float, Inexact
 
 ROUNDING = 1e-9
-"""Values that differ by less than this share of the largest one are equal."""
+"""Eigenvalues that differ by less than this share of the largest one count as equal."""
 
 
 class Perturbed(NamedTuple):
-    """By how much exact functions v + δv may differ from those found."""
+    """Bounds on δv, where v are the functions found and v + δv the exact ones."""
 
     outside: Float[np.ndarray, " n"]
-    """The norm of the part of δv that is in the span of none of them."""
-    turned: Float[np.ndarray, "n n"]
-    """How much of the other functions is in each; zero among those whose values agree within their errors."""
+    """The largest norm that the part of each δv outside the span of the functions found can have."""
+    mixing: Float[np.ndarray, "n n"]
+    """The largest size that the coefficient of v_j in δv_i can have; zero where eigenvalues agree within errors."""
 
     @classmethod
     def of(
@@ -25,12 +25,13 @@ class Perturbed(NamedTuple):
         residuals: Float[np.ndarray, " n"],
         next_value: float | None = None,
     ) -> "Perturbed":
-        """From their values, how far these may be off, and the residuals: of what these two allow, the less.
+        """From eigenvalues, their errors and residuals: errors and residuals each give a bound, the smaller is taken.
 
-        Outside the span are the values from the next one on. Where that is not known, or equal within errors, the
-        nearest other one stands in for it; where there is none, all of a function may be wrong. In the span δv is of
-        second order: by Cauchy and Schwarz, what is missed moves Λ_ij by no more than the root of its effects on λ_i
-        and on λ_j. Where neither error nor residual is known (NaN), nothing is.
+        Outside the span, the gap is the distance to `next_value`. Where that is not known, or equal within errors, the
+        distance to the nearest other eigenvalue stands in for it; where there is none, all of a function may be wrong.
+        Inside the span δv is of second order: by the Cauchy–Schwarz inequality, what the span misses moves Λ_ij by at
+        most the geometric mean of its effects on λ_i and on λ_j. Where neither error nor residual is known (NaN),
+        the bounds are NaN.
 
         >>> known = np.array([1.0, 3.0]), np.array([0.01, 0.16]), np.array([0.4, 0.2])
         >>> Perturbed.of(*known, next_value=5.0).outside
@@ -46,20 +47,22 @@ class Perturbed(NamedTuple):
         alone = np.isinf(gaps)
         outside = np.where(alone, 1.0, np.fmin(residuals / gaps, np.sqrt(errors / gaps)))
         missed = np.where(np.isnan(errors), np.where(alone, residuals, gaps * outside**2), errors)
-        turned = np.where(alike, 0, np.sqrt(missed[:, None] * missed) / np.where(alike, 1, apart))
-        return cls(outside, turned)
+        mixing = np.where(alike, 0, np.sqrt(missed[:, None] * missed) / np.where(alike, 1, apart))
+        return cls(outside, mixing)
 
-    def moves(self, elements: Inexact[np.ndarray, "n n"], squares: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
-        """The most by which ⟨v_i|A|v_j⟩ change to first order, of a symmetric A with these elements and ‖A v_j‖².
+    def largest_changes(
+        self, elements: Inexact[np.ndarray, "n n"], squares: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, "n n"]:
+        """Bounds on the first-order change of ⟨v_i|A|v_j⟩, for a symmetric A with these `elements` and ‖A v_j‖².
 
-        What A makes of v_j outside the span is all that δv_i can meet there, and turning v_i towards v_j turns v_j away
-        from v_i: a constant A moves nothing.
+        Outside the span, only the part of A v_j that lies there overlaps with δv_i. Inside, turning v_i towards v_j
+        turns v_j away from v_i, so that a constant A changes nothing.
 
-        >>> Perturbed(np.array([0.1, 0.0]), np.zeros((2, 2))).moves(np.eye(2), np.array([1.0, 2.0]))
+        >>> Perturbed(np.array([0.1, 0.0]), np.zeros((2, 2))).largest_changes(np.eye(2), np.array([1.0, 2.0]))
         array([[0. , 0.1],
                [0.1, 0. ]])
         """
         own = np.diag(elements)
         beyond = np.sqrt(np.maximum(squares - (np.abs(elements) ** 2).sum(0), 0))
-        changes = self.outside[:, None] * beyond + self.turned @ np.abs(elements - np.diag(own))
-        return changes + changes.T + self.turned * np.abs(own[:, None] - own)
+        changes = self.outside[:, None] * beyond + self.mixing @ np.abs(elements - np.diag(own))
+        return changes + changes.T + self.mixing * np.abs(own[:, None] - own)

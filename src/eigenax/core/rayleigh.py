@@ -13,11 +13,14 @@ from jaxtyping import Array, Float, Inexact
 
 HIGHEST = jax.lax.Precision.HIGHEST
 ROUNDING = 10
-"""Many random functions of one variable have a Σ that is singular in float32, although no two of them are equal."""
+"""Units in the last place by which the diagonal of Σ is raised before its Cholesky factorisation.
+
+The Σ of many random functions of one variable is singular in float32, although no two of them are equal.
+"""
 
 
 class Quotient(NamedTuple):
-    """L and Λ: what whitening the functions takes, and their Rayleigh quotient once whitened."""
+    """The Cholesky factor L, which whitens the functions, and Λ, the Rayleigh quotient of the whitened functions."""
 
     cholesky: Float[Array, "k k"]
     matrix: Float[Array, "k k"]
@@ -29,7 +32,7 @@ class Moments(NamedTuple):
     sigma: Inexact[Array, "k k"]
     pi: Inexact[Array, "k k"]
     squared: Inexact[Array, "k k"] | None
-    """None of an operator in its weak form, which has no K u."""
+    """None for an operator in weak form, which has no K u."""
 
 
 def second_moment(
@@ -44,10 +47,10 @@ def second_moment(
 
 
 def quotient(sigma: Float[Array, "k k"], pi: Float[Array, "k k"]) -> Quotient:
-    """Λ = L⁻¹ Π L⁻ᵀ with Σ = L Lᵀ. Its leading block depends on the first functions alone (claim 1).
+    """Λ = L⁻¹ Π L⁻ᵀ with Σ = L Lᵀ. Leading blocks of Λ depend on the first functions alone (claim 1).
 
-    Functions so alike that rounding cannot tell them apart are kept apart by a diagonal raised by `ROUNDING` units
-    in the last place. A Σ that is not positive definite even so gives NaN, which the caller must look for.
+    The diagonal of Σ is raised by `ROUNDING` units in the last place first, for functions so alike that rounding cannot
+    tell them apart. If Σ is still not positive definite, the result is NaN, which the caller must check for.
     """
     raised = jnp.diag(sigma) * (1 + ROUNDING * jnp.finfo(sigma.dtype).eps)
     cholesky = jnp.linalg.cholesky(jnp.where(jnp.eye(len(sigma), dtype=bool), raised, sigma))
@@ -65,7 +68,7 @@ def residual(
 ) -> tuple[Float[Array, "b k"], Float[Array, "b k"]]:
     """v and the residual K v_k − Σ_{i ≤ k} Λ_ik v_i, which is zero everywhere once v_k is an eigenfunction.
 
-    Λ is used as it is, not symmetrised: Λ_ik = E[v_i K v_k] projects the very samples it came from.
+    Λ is not symmetrised: with Λ_ik = E[v_i K v_k] of the same samples, the residual is orthogonal to each v_i, i ≤ k.
     """
     v = whiten(of.cholesky, u)
     kv = whiten(of.cholesky, ku)
@@ -75,7 +78,7 @@ def residual(
 def residual_norms(
     u: Float[Array, "b k"], ku: Float[Array, "b k"], weights: Float[Array, " b"], of: Quotient
 ) -> Float[Array, " k"]:
-    """√E[w r²] of each residual, which includes the noise of K u where that is an estimate."""
+    """√E[w r²] of each residual r. Where K u is an estimate, this includes its noise."""
     _, r = residual(u, ku, of)
     return jnp.sqrt(jnp.mean(weights[:, None] * r**2, 0))
 
@@ -85,7 +88,7 @@ def masked_gradient(
 ) -> Float[Array, "b k"]:
     """∂Λ_kk/∂u_k at each sample: the paper's masked gradient (its equation 14) times the factor 2 it drops.
 
-    In closed form (2 w / L_kk) times the residual of the k-th whitened function, over the number of samples.
+    In closed form it is 2 w r_k / (b L_kk), where r_k is the residual of the k-th whitened function.
     """
     _, r = residual(u, ku, of)
     return 2 * weights[:, None] * r / jnp.diag(of.cholesky) / u.shape[0]
@@ -102,10 +105,11 @@ def masked_gradient_of_moments(of: Quotient) -> tuple[Float[Array, "k k"], Float
 
 
 def spectral_size(values: Float[Array, " k"]) -> Float[Array, " k"]:
-    """A scale for the residual of each function: its Rayleigh quotient, or how far above the lowest that lies.
+    """A scale for the residual of each function: |λ|, or the distance of λ from the lowest one if that is smaller.
 
-    The smaller of the two, so that a number added to the operator does not matter; with a floor, for eigenvalues near
-    zero. From averages alone: a norm taken on the batch would go up and down with its residual.
+    The distance makes a constant added to the operator matter little; for the lowest function, it is that of the second
+    lowest. A floor is added for eigenvalues near zero. The scale comes from averaged Rayleigh quotients alone: a norm
+    on the batch would rise and fall together with the residual on it.
 
     >>> spectral_size(jnp.array([1.0, 3.0]))
     Array([1.4, 2.4], dtype=float32)

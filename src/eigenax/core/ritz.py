@@ -1,4 +1,4 @@
-"""From second moments to ordered, orthonormal functions: the last, small, exact step, in float64."""
+"""From second moments Σ and Π to ordered, orthonormal functions: a small generalised eigenproblem in float64."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -13,18 +13,21 @@ from eigenax.errors import SingularMomentsError
 Finish = Literal["eigh", "cholesky", "ritz"]
 
 CUTOFFS = {
-    # Moments that are sampled: chance decides first, and other samples tell which of these holds.
+    # Moments of samples: sampling noise sets the limit, and other samples tell which of these cutoffs is the best.
     "sampled": (1e-6, 1e-8, 1e-10, 1e-12, 1e-13),
-    # Sums over everything there is, whose only error is rounding: a few hundred times that of float64.
+    # Sums over all the data, whose only error is rounding: a few hundred times the rounding of float64.
     "summed": (1e-13,),
-    # The same for each function there is, where a ridge chosen on held-out data keeps small directions from being used.
+    # Such sums, to be multiplied by the number of functions; a ridge chosen on held-out data keeps directions of small
+    # variance from being used.
     "ridged": (1e-14,),
 }
-"""How small the variance of a combination of functions may be for it to count, as a share of the largest one."""
-GUARDS, ITERATIONS = 8, 12
-"""Directions kept beyond those asked for, so that the iteration converges where the spectrum is dense."""
-ALIKE = 1e-8
-"""What tells solutions with several ridges apart, of vectors of length one."""
+"""Combinations of functions whose variance is below this share of the largest one are left out, as noise."""
+GUARDS = 8
+"""Guard vectors: directions iterated beyond those asked for, so that a dense spectrum converges too."""
+ITERATIONS = 12
+"""Steps of inverse iteration."""
+SPAN_CUTOFF = 1e-8
+"""Singular values below this share of the largest one count as zero where solutions with several ridges are joined."""
 
 
 class Combination(NamedTuple):
@@ -33,10 +36,10 @@ class Combination(NamedTuple):
     values: Float[np.ndarray, " n"]
     coefficients: Inexact[np.ndarray, "k n"]
     next_value: float | None = None
-    """The value after the last of these, where it is known."""
+    """The eigenvalue that follows the last of these, where it is known."""
 
     def signed(self, sign: int) -> "Combination":
-        """Values times a sign."""
+        """The same functions, with their values multiplied by a sign."""
         return Combination(sign * self.values, self.coefficients, self.next_value and sign * self.next_value)
 
 
@@ -46,7 +49,7 @@ def combine(
     """Functions orthonormal under Σ, their Rayleigh quotients ascending (descending for sign −1), in float64.
 
     `"cholesky"` is the paper's v = L⁻¹ u with Λ_kk; `"eigh"` diagonalises Λ as well, which orders and
-    separates whatever training left mixed inside the span.
+    separates functions that training left mixed inside their span.
 
     >>> combine(np.eye(2), np.diag([3.0, 1.0])).values
     array([1., 3.])
@@ -68,20 +71,21 @@ def combine(
 
 
 class Whitening(NamedTuple):
-    """Combinations u @ matrix that are uncorrelated and of variance one, those of the largest variance first."""
+    """Uncorrelated combinations u @ matrix of variance one, sorted by the variance they had before they were scaled."""
 
     matrix: Inexact[np.ndarray, "f r"]
     variances: Float[np.ndarray, " r"]
-    """Of the combinations before they are scaled, of functions scaled to variance one."""
+    """The variances before scaling, of combinations of functions that were themselves scaled to variance one."""
 
 
 def whiten(
     sigma: Inexact[np.ndarray, "f f"], cutoff: float, *, rank: int | None = None, floor: float = 0.0
 ) -> Whitening:
-    """W with W* Σ W = 1, without the directions that rounding or chance decides.
+    """W with W* Σ W = 1, without the directions that rounding or sampling noise decides.
 
-    These are the directions whose variance is at most a `cutoff` of the largest one, once every function has variance
-    one, all beyond `rank`, where no more functions can differ, and functions of a variance of at most `floor`.
+    Functions whose variance is at most `floor` are left out, and the others are scaled to variance one. Of their
+    directions, those whose variance is at most `cutoff` times the largest one are left out, and those after the first
+    `rank`, which is how many independent functions there can be.
 
     >>> sigma = np.array([[4.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 0.0]])
     >>> matrix, _ = whiten(sigma, 1e-13)
@@ -104,10 +108,10 @@ def lowest(
 ) -> list[Combination]:
     """The n lowest solutions of Π c = λ Σ c in the span of f functions, for which Π need not be symmetric.
 
-    Π = E[w u* (K u)ᵀ] is taken as it was sampled: a function of the span that is an eigenfunction at every sample
-    solves this whatever the samples are, which a symmetrised Π spoils. Directions whose variance is less than a cut of
-    the largest one are left out, since rounding and chance decide there: one solution for each of the cuts, which
-    descend.
+    Π = E[w u* (K u)ᵀ] is used as sampled, not symmetrised: an eigenfunction in the span then solves the problem exactly
+    on any samples. `cuts` are descending cutoffs, and there is one list entry, with n solutions, for each: directions
+    whose variance is less than the cutoff's share of the largest one are left out, since rounding and sampling noise
+    decide there.
 
     >>> lowest(np.eye(3), np.diag([3.0, 1.0, 2.0]), n=2, cuts=[1e-12])[0].values
     array([1., 2.])
@@ -134,15 +138,15 @@ def lowest(
 def _lowest_subspace(
     matrix: Inexact[np.ndarray, "m m"], n: int, start: Inexact[np.ndarray, "l g"] | None
 ) -> Inexact[np.ndarray, "m g"]:
-    """An orthonormal basis of the invariant subspace of the lowest eigenvalues and some guards, by inverse iteration.
+    """An orthonormal basis of the invariant subspace of the n lowest eigenvalues and some more, by inverse iteration.
 
-    It begins with the Hermitian part, whose lowest eigenvalues are close since the other part is sampling
-    noise, or with the solution in fewer directions.
+    It starts from the solution in fewer directions, or, without one, from the lowest eigenvectors of the Hermitian
+    part, whose eigenvalues are close, since the other part is sampling noise.
     """
     if start is None:
         last = min(len(matrix), n + GUARDS) - 1
         start = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, last))[1]
-    assert start is not None, "given, or just found"
+    assert start is not None, "given, or computed above"
     basis = np.zeros((len(matrix), start.shape[1]), matrix.dtype)
     basis[: len(start)] = start
     values = np.linalg.eigvalsh(_hermitian(basis.conj().T @ matrix @ basis))
@@ -154,9 +158,9 @@ def _lowest_subspace(
 
 
 def _ordered(matrix: Inexact[np.ndarray, "g g"], n: int) -> Inexact[np.ndarray, "g _"]:
-    """A basis of the invariant subspace of the n lowest eigenvalues, or of more where the n-th is one of several alike.
+    """A basis of the invariant subspace of the n lowest eigenvalues, and of those that equal the n-th up to rounding.
 
-    A pair that chance made complex stays together.
+    A pair of eigenvalues that sampling noise made complex stays together.
     """
     if len(matrix) == n:
         return np.eye(n)
@@ -178,7 +182,9 @@ def _check_finite(moments: Inexact[np.ndarray, "f f"]) -> None:
 
 
 class Pencil(NamedTuple):
-    """Π c = λ Σ c with Π symmetric, among combinations that are orthonormal under Σ: sums over all there is.
+    """The eigenproblem Π c = λ Σ c with symmetric Π, in combinations of functions that are orthonormal under Σ.
+
+    Σ and Π are sums over all the data, so that Π is symmetric up to rounding.
 
     >>> Pencil.of(np.eye(3), np.diag([3.0, 1.0, 2.0]), 2, 1e-13).lowest(2)
     Combination(values=array([1., 2.]), coefficients=array([[0., 0.],
@@ -188,9 +194,12 @@ class Pencil(NamedTuple):
 
     whitening: Float[np.ndarray, "f r"]
     matrix: Float[np.ndarray, "r r"]
-    """Π between these combinations."""
+    """Π of these combinations."""
     cost: Float[np.ndarray, "r r"]
-    """Between these combinations, the products of the coefficients that they take, of functions of variance one."""
+    """The Gram matrix of the coefficient vectors of these combinations, of functions scaled to variance one.
+
+    A ridge penalises it.
+    """
 
     @classmethod
     def of(
@@ -203,7 +212,7 @@ class Pencil(NamedTuple):
         rank: int | None = None,
         floor: float = 0.0,
     ) -> "Pencil":
-        """Of functions with these moments, of which there must be n that can be told apart; see `whiten`."""
+        """The eigenproblem of functions with these moments, at least n of them independent; `whiten` has the rest."""
         whitening, variances = whiten(sigma, cutoff, rank=rank, floor=floor)
         if len(variances) < n:
             raise SingularMomentsError(
@@ -214,11 +223,11 @@ class Pencil(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """How many functions can be told apart."""
+        """The number of independent functions."""
         return len(self.cost)
 
     def lowest(self, n: int, ridge: float = 0.0) -> Combination:
-        """The n lowest solutions; a ridge adds so many times the squares of their coefficients to Π."""
+        """The n lowest solutions, with `ridge` times the sum of squared coefficients added to Rayleigh quotients."""
         values, vectors = self._lowest(n + 1, ridge)
         return Combination(values[:n], self.whitening @ vectors[:, :n], *values[n:].tolist())
 
@@ -226,29 +235,35 @@ class Pencil(NamedTuple):
         self, n: int, ridge: float, taken: Float[np.ndarray, "r t"] | None = None
     ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, "r _"]]:
         penalised = self.matrix + ridge * self.cost
-        if taken is not None:  # moved to the other end of the spectrum
+        if taken is not None:  # lift these to the upper end of the spectrum
             penalised = penalised + 2 * np.trace(penalised) * taken @ taken.T
         with few_threads(self.rank):
             return scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank) - 1))
 
     def narrowed(self, n: int, ridges: Sequence[float]) -> "Pencil":
-        """Of the few combinations among which the n lowest are with any of these ridges, or one after the other."""
+        """The eigenproblem restricted to the span of the n lowest solutions with each of these ridges.
+
+        `lowest` with one of these ridges, and `one_by_one` with several, then cost less.
+        """
         together = np.concatenate([self._lowest(n + GUARDS, ridge)[1] for ridge in ridges], 1)
         if together.shape[1] >= self.rank:
             return self
         with few_threads(self.rank):
             basis, sizes, _ = np.linalg.svd(together, full_matrices=False)
-        basis = basis[:, sizes > ALIKE * sizes[0]]
+        basis = basis[:, sizes > SPAN_CUTOFF * sizes[0]]
         return Pencil(self.whitening @ basis, basis.T @ self.matrix @ basis, basis.T @ self.cost @ basis)
 
     def next_lowest(self, taken: Float[np.ndarray, "r t"], ridge: float, n: int = 1) -> Float[np.ndarray, "r n"]:
-        """The n lowest that are uncorrelated with those taken, as combinations of the whitened ones."""
+        """The n lowest solutions uncorrelated with those `taken`; both are coefficients of the whitened functions."""
         vectors = self._lowest(n, ridge, taken)[1]
         return np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
 
     def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "r n"]:
-        """The lowest with the first ridge, the lowest uncorrelated one with the second, and so on; what is left with
-        the last. As combinations of the whitened ones."""
+        """n uncorrelated solutions, each with its own ridge, as coefficients of the whitened functions.
+
+        The first ridge gives the lowest solution, the second the lowest one uncorrelated with it, and so on; the last
+        ridge gives all the remaining ones.
+        """
         taken = np.zeros((self.rank, 0))
         for count, ridge in enumerate(ridges, start=1):
             many = 1 if count < len(ridges) else n - count + 1
@@ -265,8 +280,8 @@ def distance_to_exact(
 ) -> Float[np.ndarray, " n"]:
     """Residual²/gap, an estimate of how far each value is from an exact eigenvalue.
 
-    The gap is the distance to the nearest other value that is not within a residual of this one, the next one among
-    them where it is known; where there is none, the residual itself is the estimate.
+    The gap is the distance to the nearest other value that is more than a residual away; `next_value` is among them
+    where it is known. Where there is none, the residual itself is the estimate.
 
     >>> distance_to_exact(np.array([1.0, 3.0]), np.array([0.2, 0.1])).round(3)
     array([0.02 , 0.005])

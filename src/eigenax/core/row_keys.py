@@ -1,4 +1,4 @@
-"""Rows of numbers, known again by two words made of their bits."""
+"""Keys by which equal rows of numbers are recognised: two 32-bit words hashed from the bits of a row."""
 
 import equinox as eqx
 import jax
@@ -9,10 +9,11 @@ from jaxtyping import Array, Float, Int, UInt
 from eigenax.core.precision import precision_scope
 
 PIECE = 4096
+"""Rows hashed at once."""
 
 
 def distinct(rows: Float[np.ndarray, "p d"]) -> tuple[Int[np.ndarray, " q"], Int[np.ndarray, " p"]]:
-    """The places of the first of all rows that are the same, and for each row the number of its kind.
+    """Which rows are distinct: the index of the first row of each kind, and for each row the number of its kind.
 
     >>> distinct(np.array([[7.0], [7.0], [3.0]]))
     (array([0, 2]), array([0, 0, 1]))
@@ -26,28 +27,33 @@ def distinct(rows: Float[np.ndarray, "p d"]) -> tuple[Int[np.ndarray, " q"], Int
 
 
 def words_of(rows: Float[np.ndarray, "p d"], exact: bool) -> UInt[np.ndarray, "p 2"]:
-    """Two words of 32 bits for each row, alike where rows are; of different ones hardly ever."""
+    """Two words of 32 bits for each row: equal for equal rows, and hardly ever for different ones; see `words_at`."""
     with precision_scope("float64"):
         pieces = [rows[start : start + PIECE] for start in range(0, len(rows), PIECE)]
-        return np.concatenate([np.asarray(_of_rows(jnp.asarray(piece, float), exact)) for piece in pieces])
+        return np.concatenate([np.asarray(_words_of_piece(jnp.asarray(piece, float), exact)) for piece in pieces])
 
 
 @eqx.filter_jit
-def _of_rows(rows: Float[Array, "p d"], exact: bool) -> UInt[Array, "p 2"]:
+def _words_of_piece(rows: Float[Array, "p d"], exact: bool) -> UInt[Array, "p 2"]:
     return jax.vmap(lambda x: words_at(x, exact))(rows)
 
 
 def words_at(x: Float[Array, " d"], exact: bool) -> UInt[Array, " 2"]:
-    """Sums of the bits of all numbers, stirred; of what float32 cuts off or rounds to zero too where that matters."""
+    """The words of one row: sums over its numbers of their scrambled bits.
+
+    If `exact`, digits that float32 cuts off and numbers that it rounds to zero count too.
+    """
     parts = _parts_of(x) if exact else [_in_float32(x)]
     numbers = jnp.concatenate([jnp.where(part == 0, 0, part) for part in parts]).astype(jnp.float32)
     bits = jax.lax.bitcast_convert_type(numbers, jnp.uint32)
     place = jnp.arange(1, len(bits) + 1, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
-    return jnp.stack([_stirred(_stirred(bits + place) ^ jnp.uint32(salt)).sum(dtype=jnp.uint32) for salt in (1, 2**31)])
+    return jnp.stack(
+        [_scrambled(_scrambled(bits + place) ^ jnp.uint32(salt)).sum(dtype=jnp.uint32) for salt in (1, 2**31)]
+    )
 
 
 def _parts_of(x: Float[Array, " d"]) -> list[Array]:
-    """Exponents, and the digits in three parts that float32 can hold, whatever the size of the numbers."""
+    """The exponents, and the digits in three parts that float32 can hold: exact for numbers of any size."""
     digits, exponents = jnp.frexp(x)
     parts = [exponents.astype(x.dtype)]
     for _ in range(3):
@@ -57,12 +63,12 @@ def _parts_of(x: Float[Array, " d"]) -> list[Array]:
 
 
 def _in_float32(x: Float[Array, " d"]) -> Float[Array, " d"]:
-    # Not a conversion there and back, which a compiler may leave out.
+    # A conversion to float32 and back would not do: a compiler may leave it out.
     return jax.lax.reduce_precision(x, 8, 23)
 
 
-def _stirred(bits: UInt[Array, " d"]) -> UInt[Array, " d"]:
-    """As at the end of MurmurHash3: every bit changes half of the others."""
+def _scrambled(bits: UInt[Array, " d"]) -> UInt[Array, " d"]:
+    """The final mix of MurmurHash3: changing one bit changes about half of all bits."""
     bits = (bits ^ (bits >> 16)) * jnp.uint32(0x85EBCA6B)
     bits = (bits ^ (bits >> 13)) * jnp.uint32(0xC2B2AE35)
     return bits ^ (bits >> 16)

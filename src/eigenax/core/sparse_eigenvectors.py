@@ -1,4 +1,4 @@
-"""The lowest eigenvectors of a symmetric sparse matrix in the memory there is, and what else could be among them."""
+"""The lowest eigenvectors of a symmetric sparse matrix, in bounded memory, with a search for any that were missed."""
 
 import warnings
 from collections.abc import Callable
@@ -11,22 +11,36 @@ from jaxtyping import Float
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg, splu
 
-DENSE, SHARE = 2000, 5
-"""Rows up to which a dense matrix is decomposed, and as what share of all rows the eigenvectors asked for are many."""
-LARGEST_DENSE, ROOM = 2**13, 2**27
-"""Rows of the largest dense matrix, and numbers in the subspace that eigenvectors are sought in: a gigabyte."""
-FILL, FRONT = 2e7, 0.4
-"""Entries of the largest factor, and what share of the square of a separator they fill on each level."""
-KRYLOV, RESTARTS, BLOCK_STEPS, LOOKS = 60, 100, 500, 10
-"""Dimensions of a Krylov subspace at least, how often it is begun anew, steps of LOBPCG, and looks at what is left."""
-SHIFT, SAME = 1e-6, 1e-10
-"""How far below the spectrum a matrix is inverted, and how much lower what was missed must be, over its size."""
+DENSE = 2000
+"""Matrices of at most this many rows are always decomposed as dense ones."""
+LARGEST_DENSE = 2**13
+"""No matrix of more rows than this is decomposed as a dense one."""
+ROWS_PER_VECTOR = 5
+"""Between these two sizes, a matrix counts as dense if there are fewer rows than this for each eigenvector sought."""
+LARGEST_SUBSPACE = 2**27
+"""The most numbers in the vectors of a Krylov subspace: a gigabyte."""
+LARGEST_FACTOR = 2e7
+"""The most entries that a triangular factor of the shifted matrix may have."""
+SEPARATOR_FILL = 0.4
+"""The entries that a separator of w rows adds to a factor, as a share of w²."""
+KRYLOV = 60
+"""The least number of dimensions of a Krylov subspace."""
+RESTARTS = 100
+"""The most restarts of Lanczos' method."""
+BLOCK_STEPS = 500
+"""The most steps of LOBPCG."""
+MISSED_SEARCHES = 10
+"""The most searches for an eigenvector that Lanczos' method missed."""
+SHIFT = 1e-6
+"""How far below the spectrum the shift of the inverted matrix lies, as a share of the size of the spectrum."""
+SAME = 1e-10
+"""An eigenvalue was missed if it is lower than the highest one found by this share of the size of the spectrum."""
 
 Vectors = Float[np.ndarray, "nodes _"]
 
 
 class Found(NamedTuple):
-    """Eigenpairs, ascending, and what found them."""
+    """Eigenpairs in ascending order, and the method that found them."""
 
     values: Float[np.ndarray, " m"]
     vectors: Vectors
@@ -34,8 +48,8 @@ class Found(NamedTuple):
 
 
 def room_for(nodes: int, count: int) -> bool:
-    """Whether so many eigenvectors of so many rows can be sought in the memory there is."""
-    return nodes <= LARGEST_DENSE or nodes * max(KRYLOV, 2 * (count + 1)) <= ROOM
+    """Whether the search for `count` eigenvectors of a matrix with `nodes` rows stays within the bounds on memory."""
+    return nodes <= LARGEST_DENSE or nodes * max(KRYLOV, 2 * (count + 1)) <= LARGEST_SUBSPACE
 
 
 def lowest_eigenvectors(
@@ -43,22 +57,22 @@ def lowest_eigenvectors(
 ) -> Found:
     """The `count` lowest eigenvectors of a matrix whose spectrum is between `low` and `low + size`.
 
-    `known` ones, orthonormal, are left out. Small matrices are decomposed; of larger ones the lowest are found by
-    Lanczos' method: of the inverse where the factor is small enough, and otherwise of the matrix itself.
+    `known` eigenvectors, which are orthonormal, are left out. Small matrices are decomposed as dense ones. For larger
+    ones Lanczos' method is applied to the inverse if its factor is small enough, and otherwise to the matrix itself.
     """
     nodes: int = matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]
     count = min(count, nodes - known.shape[1])
-    if nodes <= DENSE or (SHARE * count > nodes and nodes <= LARGEST_DENSE):
+    if nodes <= DENSE or (ROWS_PER_VECTOR * count > nodes and nodes <= LARGEST_DENSE):
         lifted = matrix.toarray() + 2 * (abs(low) + size) * known @ known.T
         values, vectors = scipy.linalg.eigh(lifted, subset_by_index=(0, count - 1), overwrite_a=True)
         return Found(values, vectors, "dense eigh")
-    inverted = factor_entries(matrix) <= FILL
+    inverted = factor_entries(matrix) <= LARGEST_FACTOR
     apply = _inverse(matrix, low - SHIFT * size) if inverted else (lambda x: (low + size) * x - matrix @ x)
     rng = np.random.default_rng(seed)
     try:
         found = _ordered(matrix, _largest(apply, known, count, rng))
-        for _ in range(LOOKS):
-            # One vector to begin with need not have a part of each of several that are alike.
+        for _ in range(MISSED_SEARCHES):
+            # Lanczos' method from one start vector may miss some eigenvectors of a degenerate eigenvalue.
             both = np.concatenate([known, found.vectors], 1)
             if both.shape[1] == nodes:
                 break
@@ -73,13 +87,13 @@ def lowest_eigenvectors(
 
 
 def _largest(apply: Callable, known: Vectors, count: int, rng: np.random.Generator) -> Vectors:
-    """Those of a positive operator that are orthogonal to known ones."""
+    """The eigenvectors of the largest eigenvalues of a positive operator, orthogonal to the known ones."""
     nodes = len(known)
 
     def without(x: np.ndarray) -> np.ndarray:
         return x - known @ (known.T @ x)
 
-    # SciPy's types are those of the abstract class.
+    # SciPy's type stubs describe the abstract class, which takes no function.
     operator: Any = LinearOperator((nodes, nodes), lambda x: without(apply(without(x.ravel()))), dtype=np.float64)  # pyright: ignore
     steps, start = min(nodes, max(KRYLOV, 2 * count + 1)), without(rng.normal(size=nodes))
     vectors = eigsh(operator, count, which="LA", ncv=steps, v0=start, maxiter=RESTARTS)[1]
@@ -87,10 +101,10 @@ def _largest(apply: Callable, known: Vectors, count: int, rng: np.random.Generat
 
 
 def _by_blocks(matrix: scipy.sparse.csr_array, known: Vectors, count: int, rng: np.random.Generator) -> Found:
-    """As far as LOBPCG comes, which always gives something; residuals tell how far that is."""
+    """The lowest eigenvectors by LOBPCG, which returns an approximation even if it has not converged."""
     start = rng.normal(size=(len(known), count + max(4, count // 2)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how exact it is is told with the result
+        warnings.simplefilter("ignore")  # the caller reports residuals instead
         vectors = lobpcg(matrix, start, Y=known if known.size else None, largest=False, tol=1e-9, maxiter=BLOCK_STEPS)[
             1
         ]
@@ -118,10 +132,10 @@ def _factor(matrix: scipy.sparse.sparray):
 
 
 def factor_entries(matrix: scipy.sparse.csr_array) -> float:
-    """About how many entries the factor of a matrix has, from how wide its band is when put in order.
+    """About how many entries a triangular factor of a matrix has, from its mean bandwidth w after reordering.
 
-    What parts it into two of the same size, w rows, fills a triangle of w²/2; the parts' own separators are smaller in
-    few dimensions, and of about that size in graphs that nothing parts.
+    In nested dissection, a separator of w rows splits the matrix into halves and fills a triangle of w²/2 entries. The
+    separators of the halves are smaller in few dimensions, and about as large in graphs without small separators.
 
     >>> chain = scipy.sparse.diags_array([[1.0] * 9999, [1.0] * 9999], offsets=[1, -1])
     >>> bool(2e4 < factor_entries(scipy.sparse.csr_array(chain)) < 1e6)
@@ -135,4 +149,4 @@ def factor_entries(matrix: scipy.sparse.csr_array) -> float:
     first = np.arange(nodes)
     np.minimum.at(first, place[rows], place[columns])
     width, levels = float((np.arange(nodes) - first).mean()), np.log2(nodes)
-    return matrix.nnz / 2 + levels * (2 * nodes + FRONT * width**2)
+    return matrix.nnz / 2 + levels * (2 * nodes + SEPARATOR_FILL * width**2)

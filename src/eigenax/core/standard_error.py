@@ -1,14 +1,17 @@
-"""How far a mean over time may be off."""
+"""The standard error of a mean over time."""
 
 import numpy as np
 from jaxtyping import Float
 
 GROUPS = 16
-"""Stretches of time whose scatter is a standard error."""
+"""How many successive stretches a series is cut into; the scatter of their means gives the standard error."""
 
 
 def scatter_of(influence: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " n"]:
-    """The standard error of a mean over time, whose stretches differ by more than rows that are independent would.
+    """The standard error of a mean over time, from the scatter of the means of successive stretches.
+
+    Rows close in time are correlated: the scatter of single rows, taken as independent, would be too small. NaN where
+    there is only one stretch.
 
     >>> scatter_of(np.repeat([[1.0], [3.0]], 8, axis=0)).round(2)
     array([0.26])

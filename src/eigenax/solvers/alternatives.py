@@ -1,6 +1,7 @@
-"""The alternatives that the paper weighs: the unmasked trace, one mode after the other, an augmented Lagrangian.
+"""The alternatives that the paper discusses: the unmasked trace, one mode after the other, an augmented Lagrangian.
 
-Small solvers to compare with `SpIN`; docs/alternatives.md has the comparison. Letters as in `core/rayleigh.py`.
+These small solvers are for comparison with `SpIN`; docs/alternatives.md has the results. Letters as in
+`core/rayleigh.py`.
 """
 
 from typing import Any, ClassVar
@@ -16,28 +17,28 @@ from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, residual, spectral_size, whiten
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
-from eigenax.solvers.averaging import Averaging, Info, State, at_step, check_optimizer, descend, look
+from eigenax.solvers.averaging import Averaging, Info, State, at_step, check_optimizer, descend, evaluate
 from eigenax.solvers.schedules import Schedule, starts_below_one
 
 
 class Alternative(Averaging):
-    """One whose averages have a `ema_rate` of one unless given."""
+    """A solver with averages whose `ema_rate` is one, no averaging, unless given."""
 
     ema_rate: eqx.AbstractVar[float | Schedule]
 
     @property
     def averages_from_the_start(self) -> bool:
-        """Unless the first ema_rate is one."""
+        """Whether `ema_rate` is below one at the first step."""
         return starts_below_one(self.ema_rate)
 
 
 class Trace(Alternative):
-    """Descent along the whole gradient of tr(Σ⁻¹Π), with no mask: functions that span the modes, in no order.
+    """Descent along the gradient of tr(Σ⁻¹Π) without a mask: the functions span the modes, but are in no order.
 
-    Up to a factor 2 it is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale` the residual is not multiplied by L⁻¹,
-    which `orthonormal_pull` keeps near one, but divided by a scale for each eigenvector of Λ, as `SpIN` does for each
-    function. Eigenvalues and residuals are those after rotation by these eigenvectors, which `finish="eigh"` does at
-    the end.
+    Up to a factor 2 the gradient is w (K v − Λᵀ v)ᵀ L⁻¹ at each sample. With `rescale`, L⁻¹ is left out, which
+    `orthonormal_pull` keeps near one; instead the residual is divided by a scale for each eigenvector of Λ, as `SpIN`
+    does for each function. The logged eigenvalues and residuals are those after rotation by these eigenvectors, which
+    `finish="eigh"` does at the end.
 
     >>> span = Trace(optax.adam(1e-3), ema_rate=0.1)
     """
@@ -52,7 +53,7 @@ class Trace(Alternative):
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
+        seen = evaluate(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
         cholesky, matrix = seen.now
         v = whiten(cholesky, seen.u)
         r = whiten(cholesky, seen.ku) - _times(v, matrix)
@@ -68,11 +69,12 @@ class Trace(Alternative):
 
 
 class Sequential(Alternative):
-    """One function after the other: each descends its own quotient for `steps_per_mode` steps, then stays as it is.
+    """One function after the other: each descends its own Rayleigh quotient for `steps_per_mode` steps, then is frozen.
 
-    The last one keeps its turn until the end. Optimiser and `ema_rate` begin anew with each turn, schedules included.
-    The network must have parameters of its own for each function, or the turn of one would move all those before it.
-    Give `solve` a `tol`: without one it ends where residuals stop falling, as those of functions that wait do.
+    The last function trains until the end. The optimiser, `ema_rate` and their schedules start anew for each function.
+    The network must have separate parameters for each function: otherwise, training one would change all those before
+    it. Give `solve` a `tol`: without one, a run ends when the residuals stop falling, and those of functions that wait
+    for their turn do not fall.
 
     >>> deflation = Sequential(optax.adam(1e-3), steps_per_mode=2000, ema_rate=0.1)
     """
@@ -98,11 +100,11 @@ class Sequential(Alternative):
         return super().begin(network, outputs)
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
-        """One update of the averages, then of the function whose turn it is."""
+        """One update of the averages, then of the function that trains now."""
         outputs = len(state.sigma)
         turn = jnp.minimum(state.step // self.steps_per_mode, outputs - 1)
         since, learns = state.step - turn * self.steps_per_mode, jnp.arange(outputs) == turn
-        seen = look(operator, state, batch, at_step(self.ema_rate, since, state.sigma))
+        seen = evaluate(operator, state, batch, at_step(self.ema_rate, since, state.sigma))
         v, r = residual(seen.u, seen.ku, seen.now)
         descent = jnp.where(
             learns, r / spectral_size(jnp.diag(seen.now.matrix)) + self.orthonormal_pull * (seen.u - v), 0
@@ -119,11 +121,14 @@ class Sequential(Alternative):
 class AugmentedLagrangian(Alternative):
     """tr Π descends under the constraint Σ = I, which dual variables and a quadratic barrier impose.
 
-    With C = Σ − I below and on the diagonal and s the largest Rayleigh quotient, it seeks a saddle point of
-    ½ tr Π / s + Σ_{i ≤ k} (B_ki C_ki + ½ barrier · C_ki²): down in u, with no gradient through the earlier u_i of a
-    C_ki, so that none gives way to a later one and they come in order; up in B by `dual_rate` · barrier · C. Each step
-    adds `growth` times the mean of C² to the barrier, which must exceed the spread of the wanted eigenvalues over s. If
-    it is much larger the noise of Σ drowns the operator, and if B is faster than u the two go round in circles.
+    Let C = Σ − I on and below the diagonal, and s the largest Rayleigh quotient. The solver seeks a saddle point of
+    ½ tr Π / s + Σ_{i ≤ k} (B_ki C_ki + ½ barrier · C_ki²). The functions u descend; no gradient passes through the
+    earlier u_i of a C_ki, so that no function gives way to a later one and they come in order. The dual variables B
+    ascend by `dual_rate` · barrier · C.
+
+    Each step adds `growth` times the mean of C² to the barrier, which must exceed the spread of the wanted eigenvalues
+    over s. If the barrier is much larger, the noise of Σ hides the operator; if B moves faster than u, the two circle
+    around the saddle point.
 
     >>> saddle = AugmentedLagrangian(optax.adam(1e-3), ema_rate=0.1, dual_rate=1e-3)
     """
@@ -147,9 +152,10 @@ class AugmentedLagrangian(Alternative):
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One step down in the network and one up in the dual variables."""
-        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
-        # After Gram–Schmidt: a function that has turned into an earlier one has that one's quotient, and s would be
-        # too small for the barrier to part them. In units of s, one is enough where all eigenvalues have one sign.
+        seen = evaluate(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
+        # s comes from the orthonormalised functions: the raw quotient of a function that has become equal to an earlier
+        # one would be that one's, and s too small for the barrier to separate them. In units of s, a barrier of one is
+        # enough where all eigenvalues have the same sign.
         scale = jnp.abs(jnp.diag(seen.now.matrix)).max()
         violation = jnp.tril(seen.sigma - jnp.eye(len(seen.sigma), dtype=seen.sigma.dtype))
         dual, barrier = state.more
@@ -175,10 +181,10 @@ def _times(left: Float[Array, "b k"], right: Float[Array, "k k"]) -> Float[Array
 
 
 def _where_learning(learns: Bool[Array, " k"], after: Any, before: Any) -> Any:
-    """The parameters of the function that learns from one network, all others from the other.
+    """A network with the parameters of `after` for the function that learns, and those of `before` for all others.
 
-    A gradient of zero would not do: an optimiser with momentum moves on without one. Functions without parameters come
-    first, so the last entries are the ones that count.
+    Setting the gradient of the others to zero would not freeze them: an optimiser with momentum moves on without one.
+    Functions without parameters come first, so that only the last entries of `learns` count.
     """
 
     def leaf(new: Array, old: Array) -> Array:

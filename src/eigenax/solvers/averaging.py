@@ -1,4 +1,4 @@
-"""What solvers share that average Σ and Π over batches and descend with an optimiser of optax."""
+"""What is common to solvers that average Σ and Π over batches and descend with an optax optimiser."""
 
 from typing import Any, NamedTuple
 
@@ -22,25 +22,26 @@ class State(NamedTuple):
     optimizer: optax.OptState
     sigma: Float[Array, "k k"]
     pi: Float[Array, "k k"]
-    """Σ̄ and Π̄, which start at the identity and at the first batch's."""
+    """The moving averages Σ̄ and Π̄. Σ̄ starts at the identity, Π̄ at the value of the first batch."""
     step: Int[Array, ""]
     more: Any = None
-    """What else a solver averages: a Jacobian, or dual variables."""
+    """What else the solver updates: the average of a Jacobian, or dual variables."""
 
 
 class Info(NamedTuple):
-    """What a person needs."""
+    """What is logged of a step, and whether it succeeded."""
 
     eigenvalues: Float[Array, " k"]
     residuals: Float[Array, " k"]
-    """√E[w r_k²] on the batch, r_k being what K v_k has beyond the span of v_1, …, v_k (for `Trace`, of all)."""
+    """√E[w r_k²] on the batch, where r_k is the part of K v_k outside the span of v_1, …, v_k (of all, for `Trace`)."""
     gradient_norm: Float[Array, ""]
     ema_rate: Float[Array, ""]
     healthy: Bool[Array, ""]
+    """False if Λ, an eigenvalue or the gradient is not finite."""
 
 
 class Averaging(GradientSolver):
-    """A solver with an optimiser, and averages of Σ and Π."""
+    """A solver with an optimiser and moving averages of Σ and Π."""
 
     optimizer: eqx.AbstractVar[Any]
 
@@ -51,8 +52,8 @@ class Averaging(GradientSolver):
         return State(network, self.optimizer.init(parameters), identity, 0 * identity, jnp.zeros((), jnp.int32))
 
 
-class Seen(NamedTuple):
-    """What these solvers make of a batch, before they part."""
+class Evaluated(NamedTuple):
+    """The functions on a batch and the updated averages: what all of these solvers compute first."""
 
     network: Any
     u: Float[Array, "b k"]
@@ -62,33 +63,34 @@ class Seen(NamedTuple):
     sigma: Float[Array, "k k"]
     pi: Float[Array, "k k"]
     now: Quotient
+    """L and Λ of the averages, this batch included."""
     ema_rate: Float[Array, ""]
 
     def gradient(self, descent: Float[Array, "b k"]) -> Any:
-        """With respect to the parameters, given that with respect to u at each point."""
+        """The gradient with respect to the parameters, from a gradient `descent` with respect to u at each point."""
         return self.pullback(self.weights[:, None] * descent / len(descent))
 
 
-def look(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, ""]) -> Seen:
-    """The functions on a batch, and the averages with the batch in them."""
+def evaluate(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, ""]) -> Evaluated:
+    """Evaluate the functions on a batch, and update the averages with it."""
     u, pullback = with_pullback(state.network, batch)
     ku = operator.apply(state.network, batch, u)
     sigma: Any = optax.incremental_update(second_moment(u, u, batch.weights), state.sigma, ema_rate)
     pi: Any = optax.incremental_update(
         second_moment(u, ku, batch.weights), state.pi, jnp.where(state.step == 0, 1, ema_rate)
     )
-    return Seen(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)
+    return Evaluated(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)
 
 
 def descend(
     optimizer: optax.GradientTransformation,
     memory: optax.OptState,
-    seen: Seen,
+    seen: Evaluated,
     gradient: Any,
     values: Float[Array, " k"],
     r: Float[Array, "b k"],
 ) -> tuple[Any, optax.OptState, Info]:
-    """The network after a step against a gradient, and what is to be said of it."""
+    """Take a step of the optimiser: the new network, the new state of the optimiser, and what is logged."""
     updates, memory = optimizer.update(gradient, memory, eqx.filter(seen.network, eqx.is_inexact_array))
     norm = optax.tree.norm(gradient)
     healthy = jnp.isfinite(norm) & jnp.isfinite(values).all() & jnp.isfinite(seen.now.matrix).all()
@@ -97,11 +99,11 @@ def descend(
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no optimiser."""
+    """Raise a TypeError if this is not an optax optimiser."""
     if not isinstance(optimizer, optax.GradientTransformation):
         raise TypeError(f"optimizer must be an optax optimiser such as optax.adam(1e-3); got {optimizer!r}")
 
 
 def at_step(value: float | Schedule | None, step: Int[Array, ""], like: Float[Array, "k k"]) -> Float[Array, ""]:
-    """A ema_rate at a step; one, where there is none."""
+    """The value of a rate at a step: of a schedule, or a number; one if it is None."""
     return jnp.asarray(value(step) if callable(value) else 1.0 if value is None else value, like.dtype)

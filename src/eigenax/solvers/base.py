@@ -15,25 +15,25 @@ from eigenax.stop_reason import StopReason
 
 
 class Info(NamedTuple):
-    """What a person, and the driver, needs to know of a step."""
+    """What a step reports to the log and to the driver."""
 
     metrics: dict[str, Any]
-    """Numbers and lists of them, which are logged: `eigenvalues`, `residuals` and more."""
+    """Numbers and lists of numbers that are logged: `eigenvalues`, `residuals` and more."""
     finished: StopReason | None = None
-    """Why the solver would not go on."""
+    """Why the solver has finished; None to go on."""
     failure: str = ""
-    """What went wrong, if the state is not to be used, and what to do."""
+    """What went wrong and what to do, if the new state must not be used; empty otherwise."""
 
 
 class SavedState(NamedTuple):
-    """What a checkpoint holds of a state: a tree of arrays, and plain data from which its shapes are known."""
+    """What a checkpoint holds of a state: a pytree of arrays, and plain data about it, passed to `restored`."""
 
     arrays: Any
     about: Any = None
 
 
 class SolverChoice(eqx.Module):
-    """A solver, or what chooses one by what the problem is."""
+    """A solver, or something that chooses a solver for each problem."""
 
     @abstractmethod
     def resolved(self, problem: Problem) -> "Solver":
@@ -41,18 +41,19 @@ class SolverChoice(eqx.Module):
 
 
 class Solver(SolverChoice):
-    """Settings in the object, arrays in the state; the driver does the rest: time, callbacks, checkpoints, stopping.
+    """How functions are found, one step at a time: the object holds settings, the state holds arrays.
 
-    A state is a named tuple with the number of steps behind it in its field `step`. The key is that of the run: fold
-    the step into it, so that a resumed run has the same bits.
+    The driver does the rest: time, callbacks, checkpoints, stopping. A state is a named tuple whose field `step` is the
+    number of steps done. Methods get the key of the run: fold the step into it, so that a resumed run has the same
+    bits.
     """
 
     has_long_steps: ClassVar[bool] = False
-    """Whether a step is so much work that its errors are worth a look, where there is a `tol`, after each."""
+    """Whether steps take so long that, with a `tol`, errors are measured after every one."""
 
     @abstractmethod
     def why_not(self, problem: Problem) -> str | None:
-        """What of the problem it cannot do, in one sentence that says what to do instead."""
+        """Why it cannot solve the problem, in a sentence that also says what to do instead; None if it can."""
 
     @abstractmethod
     def init(self, problem: Problem, key: PRNGKeyArray) -> Any:
@@ -60,18 +61,18 @@ class Solver(SolverChoice):
 
     @abstractmethod
     def step(self, problem: Problem, state: Any, key: PRNGKeyArray) -> tuple[Any, Info]:
-        """One refinement, or a chunk of updates."""
+        """The next state, after one refinement or a chunk of updates, and what to report of it."""
 
     @abstractmethod
     def modes(self, problem: Problem, state: Any) -> Modes:
-        """The functions as they are now, with their errors: at the end, and now and then where a `tol` is asked for."""
+        """The current functions with their errors. Called at the end and, with a `tol`, from time to time."""
 
     def resolved(self, problem: Problem) -> "Solver":
-        """Itself, with what it leaves to the problem filled in."""
+        """This solver, with settings that depend on the problem filled in."""
         return self
 
     def prepared(self, problem: Problem) -> Problem:
-        """The problem with what the solver fills in, such as a network; refused if parts do not fit."""
+        """The problem with what the solver fills in, such as a network; raises if its parts do not fit each other."""
         problem.look()
         return problem
 
@@ -80,23 +81,23 @@ class Solver(SolverChoice):
         """The number of steps at which the run ends at the latest."""
 
     def advice(self, problem: Problem, modes: Modes) -> str:
-        """What to do about errors that are large, in a sentence, if it knows better than why it ended tells."""
+        """What to do about large errors, in a sentence; empty if the advice of the stop reason is good enough."""
         return ""
 
     def saved(self, state: Any) -> SavedState:
-        """What a checkpoint must hold of a state."""
+        """What a checkpoint must hold of a state: all of it, unless overridden."""
         return SavedState(state)
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> Any:
-        """The state that was saved, with what was saved about it; the initial state tells the shapes."""
+        """The state from a checkpoint. `about` is the plain data saved with it; the initial state gives the shapes."""
         return load(self.init(problem, key))
 
     def settings(self, problem: Problem) -> dict[str, Any]:
-        """What a run that goes on must have the same, as plain data: the problem, and what the solver is set to."""
+        """The settings of problem and solver as plain data, which a resumed run must share with the run before."""
         own = {field.name: described(getattr(self, field.name)) for field in dataclasses.fields(self)}
         return own | {"source": described(problem.sampler), "operator": problem.fingerprint()}
 
     @property
     def name(self) -> str:
-        """By which the result says what found it."""
+        """The name of the solver, kept in `modes.solver`."""
         return type(self).__name__

@@ -1,4 +1,4 @@
-"""A network to train, and points to train it on, for those who give none."""
+"""The default network, and the default points to train it on."""
 
 import dataclasses
 
@@ -21,12 +21,15 @@ from eigenax.problem import Problem
 
 
 def network_key(seed: int) -> jax.Array:
-    """The key that a seed's network is made with."""
+    """The key from which the network of a seed is initialised."""
     return stream(seed, Stream.NETWORK)
 
 
 def default_parts(problem: Problem, separate: bool = False) -> Problem:
-    """The problem with a network; on a box, one made for where diffusion finds the states, and points drawn there."""
+    """The problem with a default network; on a box, with one for the region of the states, and points drawn there.
+
+    Diffusion Monte Carlo finds that region. `separate` asks for separate parameters for each function.
+    """
     p, key = problem, network_key(problem.seed)
     box = None if p.domain is None else p.domain.flat
     if box is None or not p.operator.wants_boundary:
@@ -34,13 +37,16 @@ def default_parts(problem: Problem, separate: bool = False) -> Problem:
     density, singularities = density_to_train_on(p), p.operator.singularities()
     network = network_around(density, box, singularities, p.n, key, separate)
     around = source_around(density, p.source, singularities)
-    # A sampler of the user's own draws where it likes.
+    # A sampler that the user gave is kept.
     sampler = around if p.sampler is p.source else p.sampler
     return dataclasses.replace(p, network=network, sampler=sampler)
 
 
 def density_to_train_on(problem: Problem) -> DensityEstimate:
-    """Where a walk found the ground state of −D∇² + V, and other wells if there are any; elsewhere everywhere."""
+    """The density of the ground state of −D∇² + V, and of other wells, that diffusion Monte Carlo finds.
+
+    Where the operator does not have this form, the density covers the whole domain.
+    """
     found = explore(problem)
     if found is None:
         return first_density(problem.source, None)
@@ -55,7 +61,7 @@ def network_around(
     key: PRNGKeyArray,
     separate: bool,
 ) -> Network:
-    """Perceptrons of inputs in units of the ground state, or with kinks where the potential is singular."""
+    """A perceptron whose inputs are in units of the ground state's width, or have cusps at singularities of V."""
     walls, factors = dirichlet_factor_of(box), []
     if singularities:
         inputs: Cusps | Whitened = cusps_around(density, box, singularities, n)
@@ -63,7 +69,7 @@ def network_around(
         inputs, rates = decay_around(density, box)
         if rates.any():
             factors.append(ExponentialFactor(inputs, tuple(rates.tolist())))
-    # Many modes of one variable need sines; a shared network of several learns better without.
+    # Many modes of one variable need sines; a shared network of several variables learns better with softplus.
     activation = "sin" if separate or len(box.low) == 1 else "softplus"
     network: Network = Compose(
         inputs, (EnsembleMLP if separate else MLP)(inputs.size, n, activation=activation, key=key)

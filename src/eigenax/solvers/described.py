@@ -1,4 +1,4 @@
-"""What a run was set to, as plain data: enough to tell another run from this one."""
+"""The settings of a run as plain data, detailed enough to tell two different runs apart."""
 
 import dataclasses
 import zlib
@@ -9,12 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-STEPS, LOOKED_AT = (0, 10, 1000, 100_000), (0, 1, 15, 63)
-"""Steps at which a schedule, and updates in which an optimiser, is looked at."""
+SCHEDULE_STEPS = (0, 10, 1000, 100_000)
+"""Steps at which the values of a schedule describe it."""
+OPTIMIZER_STEPS = (0, 1, 15, 63)
+"""Steps whose updates describe an optimiser."""
 
 
 def described(value: Any) -> Any:
-    """Numbers and words as they are, objects by their fields, arrays by a checksum, functions by what they do.
+    """Describe a value as plain data.
+
+    Numbers and strings stay as they are. Objects are described by their fields, arrays by a checksum, optimisers and
+    schedules by their values at a few steps, other functions by their names.
 
     >>> described(optax.sgd(0.5))
     ['optimiser', -0.5, -0.25, -0.03125, -0.0078125]
@@ -39,7 +44,7 @@ def described(value: Any) -> Any:
 
 
 def _updates_of(optimizer: optax.GradientTransformation) -> list[Any]:
-    """Of a single parameter, for gradients that fall."""
+    """Updates of a single parameter, for gradients 1, 1/2, 1/3, …"""
 
     def update(carry: Any, gradient: jax.Array) -> tuple[Any, Any]:
         parameter, state = carry
@@ -48,15 +53,15 @@ def _updates_of(optimizer: optax.GradientTransformation) -> list[Any]:
 
     one = jnp.ones(())
     try:
-        _, changes = jax.lax.scan(update, (one, optimizer.init(one)), 1 / jnp.arange(1.0, LOOKED_AT[-1] + 2))
-        return [float(changes[step]) for step in LOOKED_AT]
-    except Exception:  # made for one network's parameters, or wants more than a gradient: it cannot be tried so
+        _, changes = jax.lax.scan(update, (one, optimizer.init(one)), 1 / jnp.arange(1.0, OPTIMIZER_STEPS[-1] + 2))
+        return [float(changes[step]) for step in OPTIMIZER_STEPS]
+    except Exception:  # it works on the parameters of one network only, or needs more than a gradient
         return []
 
 
 def _at_steps(schedule: Any) -> Any:
-    """The values of a function of the step; of another function, its name."""
+    """The values of a schedule at a few steps; for another function, its name."""
     try:
-        return [float(schedule(jnp.asarray(step))) for step in STEPS]
-    except Exception:  # a function of something else
+        return [float(schedule(jnp.asarray(step))) for step in SCHEDULE_STEPS]
+    except Exception:  # not a function of the step
         return getattr(schedule, "__qualname__", type(schedule).__name__)

@@ -1,4 +1,4 @@
-"""Training that is judged by data it never sees: the network to keep, and when there will be no better one."""
+"""Early stopping: held-out data tell which network of a training run to keep, and when no better one will come."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -21,15 +21,19 @@ from eigenax.problem import Problem
 from eigenax.sources.base import Source
 
 BATCHES = 4
-"""Of the data seen and of those held out, always the same, that networks are compared on."""
-SAMPLED, DRAWS = 64, 256
-"""Batches that values are measured on, and draws in each, where held-out data have no order in time."""
-RATE = 0.2
-"""By how much the running mean of what is measured there, which is noisy, follows each look."""
-AS_WELL = 0.05
-"""Of networks that are worse by no more than this share, as they are by chance, the latest one is kept."""
-PATIENCE, LEAST_PATIENCE = 0.25, 100
-"""Training that goes on for this share of its steps, and this many, without doing as well there has ended."""
+"""Batches of training data, and as many of held-out data, on which networks are compared; always the same ones."""
+FINAL_BATCHES = 64
+"""Batches on which final eigenvalues are measured, where held-out data have no order in time."""
+FINAL_BATCH_SIZE = 256
+"""Draws in each of these batches."""
+EMA_RATE = 0.2
+"""The rate of the moving average of the scores, which are noisy."""
+TOLERANCE = 0.05
+"""The latest network is kept whose averaged score exceeds the lowest one by at most this, which chance explains."""
+PATIENCE = 0.25
+"""Training ends when no network has been kept for this share of all steps."""
+LEAST_PATIENCE = 100
+"""Training never ends before this many steps without a network that is kept."""
 
 
 class BestNetwork(NamedTuple):
@@ -38,17 +42,17 @@ class BestNetwork(NamedTuple):
     network: Any
     step: Int[np.ndarray, ""]
     mean: Float[np.ndarray, ""]
-    """The running mean of what was measured there."""
+    """The moving average of the scores on held-out data."""
     lowest: Float[np.ndarray, ""]
-    """The lowest it has been."""
+    """The lowest moving average so far."""
 
     @classmethod
     def of(cls, network: Any) -> "BestNetwork":
-        """Before anything was measured."""
+        """The initial network, before any score."""
         return cls(network, np.array(0), np.array(np.inf), np.array(np.inf))
 
     def after(self, network: Any, score: float, step: int) -> "BestNetwork":
-        """This network or another one, which has this score.
+        """The network to keep after this one with its score: this one, or the one kept before.
 
         >>> first = BestNetwork.of("first").after("first", 1.0, 1)
         >>> first.after("as good", 1.2, 2).network, first.after("worse", 2.0, 2).network
@@ -56,32 +60,31 @@ class BestNetwork(NamedTuple):
         """
         if not np.isfinite(score):
             return self
-        mean = score if np.isinf(self.mean) else self.mean + RATE * (score - self.mean)
+        mean = score if np.isinf(self.mean) else self.mean + EMA_RATE * (score - self.mean)
         lowest = min(mean, float(self.lowest))
         kept = self._replace(mean=np.array(mean), lowest=np.array(lowest))
-        return kept._replace(network=network, step=np.array(step)) if mean - lowest <= AS_WELL else kept
+        return kept._replace(network=network, step=np.array(step)) if mean - lowest <= TOLERANCE else kept
 
-    def is_long_ago(self, step: int, total: int) -> bool:
-        """Whether there will be no network that does as well; never where held-out data tell nothing."""
+    def has_gone_stale(self, step: int, total: int) -> bool:
+        """Whether training should end, since no network was kept for long; never if no score was ever finite."""
         return bool(self.step > 0 and step - self.step > max(PATIENCE * total, LEAST_PATIENCE))
 
 
 def quotients(
     network: Function, operator: Operator, seen: Source, held_out: Source, key: PRNGKeyArray, size: int
 ) -> Float[np.ndarray, " n"]:
-    """Rayleigh quotients on held-out data of the functions that are orthonormal and in order on those seen, infinite
-    where they cannot be told apart.
+    """Rayleigh quotients on `held_out` data of the functions that are orthonormal and in order on `seen` data.
 
-    Where the operator has constants for its first function, they are without it and without their mean there: the
-    slowness that is measured of any series.
+    They are infinite where the functions are not independent. If the first function of the operator is constant, it is
+    left out, and the others are measured about their means on held-out data: the usual slowness of a series.
     """
     both = (_moments(network, operator, source, key, size) for source in (seen, held_out))
-    there, elsewhere = ([np.asarray(part, np.float64) for part in parts] for parts in both)
+    on_seen, on_held_out = ([np.asarray(part, np.float64) for part in parts] for parts in both)
     try:
-        coefficients = combine(there[0], there[1]).coefficients
+        coefficients = combine(on_seen[0], on_seen[1]).coefficients
     except SingularMomentsError:
-        return np.full(len(there[0]), np.inf)
-    sigma, pi = (coefficients.T @ part @ coefficients for part in elsewhere)
+        return np.full(len(on_seen[0]), np.inf)
+    sigma, pi = (coefficients.T @ part @ coefficients for part in on_held_out)
     squares, values = np.diag(sigma), np.diag(pi)
     if operator.fixes_constants:
         means = sigma[0] / np.sqrt(sigma[0, 0])
@@ -90,8 +93,10 @@ def quotients(
 
 
 def score(values: Float[np.ndarray, " n"]) -> float:
-    """The mean of their logarithms, with the sign of each: a feature that is ten times slower than the next one matters
-    as much. Less is better; infinite where one does not vary or change.
+    """The mean of sign(λ) log|λ| over Rayleigh quotients λ; lower is better.
+
+    The logarithm makes a relative change count the same for each function, however slow. The score is infinite if a
+    function does not vary or does not change.
 
     >>> round(score(np.array([0.1, 1.0, 10.0])), 6) + 0.0
     0.0
@@ -103,59 +108,64 @@ def score(values: Float[np.ndarray, " n"]) -> float:
     return float((np.sign(values) * np.log(np.abs(values))).mean())
 
 
-def with_values_elsewhere(problem: Problem, modes: Modes, held_out: Source) -> Modes:
-    """The modes with their values on held-out data, in order of these, the values of training beside them.
+def with_held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Modes:
+    """The modes with eigenvalues measured on held-out data and sorted by these; training values are kept beside them.
 
-    A function that varies more slowly than these data are long is measured about its mean where it was trained.
+    A function that varies more slowly than the held-out data last is measured about its mean on the training data.
     """
-    known = int(problem.operator.fixes_constants)  # the constant, which is first
-    found = modes[known:]
-    there = _elsewhere(problem, found, held_out)
-    if there is None:
-        nothing = "data that were held out do not vary, and told nothing"
+    constants = int(problem.operator.fixes_constants)  # a known constant function comes first
+    found = modes[constants:]
+    measured = _held_out_values(problem, found, held_out)
+    if measured is None:
+        nothing = "the data held out do not vary, so that eigenvalues are those of training data"
         return dataclasses.replace(modes, note=" ".join(filter(None, (modes.note, nothing))))
-    training, order = problem.sign * found.eigenvalues, np.argsort(there.values)
-    there, factor = Elsewhere(*(part[order] for part in there)), problem.sign * (problem.operator.differences or 0)
+    training, order = problem.sign * found.eigenvalues, np.argsort(measured.values)
+    measured = Elsewhere(*(part[order] for part in measured))
+    factor = problem.sign * (problem.operator.differences or 0)
     noise = NOISE * factor if factor > 0 else None
-    note = " ".join(filter(None, (modes.note, there.note(training[order], noise))))
-    apart = np.fmax(found.basis_errors[order], np.abs(there.values - training[order]))
-    columns = np.append(np.arange(known), known + order)
+    note = " ".join(filter(None, (modes.note, measured.note(training[order], noise))))
+    basis_errors = np.fmax(found.basis_errors[order], np.abs(measured.values - training[order]))
+    columns = np.append(np.arange(constants), constants + order)
 
     def with_constant(name: str, rest: np.ndarray) -> np.ndarray:
-        return np.append(getattr(modes, name)[:known], rest)
+        return np.append(getattr(modes, name)[:constants], rest)
 
     return dataclasses.replace(
         modes,
         coefficients=modes.coefficients[:, columns],
-        eigenvalues=with_constant("eigenvalues", problem.sign * there.values),
+        eigenvalues=with_constant("eigenvalues", problem.sign * measured.values),
         training_eigenvalues=modes.eigenvalues[columns],
-        sampling_errors=with_constant("sampling_errors", there.scatter),
-        basis_errors=with_constant("basis_errors", apart),
+        sampling_errors=with_constant("sampling_errors", measured.scatter),
+        basis_errors=with_constant("basis_errors", basis_errors),
         residuals=modes.residuals[columns],
+        next_eigenvalue=None,  # the one known is of the training data
         note=note,
     )
 
 
-def _elsewhere(problem: Problem, modes: Modes, held_out: Source) -> Elsewhere | None:
-    """Over all of the data, or over draws where these have no order; nothing if they tell nothing."""
+def _held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Elsewhere | None:
+    """Rayleigh quotients over all held-out data, or over draws where these have no order in time.
+
+    None if the functions do not vary there.
+    """
     operands = combined(modes.network, modes.coefficients), problem.descending
     batches = held_out.in_order
     with precision_scope(modes.precision, at_least=True), full_precision():
         if batches is None:
             key = stream(problem.seed, Stream.ELSEWHERE)
-            batches = (held_out.sample(jax.random.fold_in(key, k), DRAWS) for k in range(SAMPLED))
+            batches = (held_out.sample(jax.random.fold_in(key, k), FINAL_BATCH_SIZE) for k in range(FINAL_BATCHES))
         parts = [[np.asarray(part, np.float64) for part in _sums(batch, *operands)] for batch in batches]
     products, squares, weights = (np.stack(part) for part in zip(*parts, strict=True))
-    there = Elsewhere.of(products / weights.mean(), squares / weights.mean())
-    varies = squares.any() and np.isfinite(there.values).all() and (there.values != 0).all()
-    return there if varies else None
+    measured = Elsewhere.of(products / weights.mean(), squares / weights.mean())
+    varies = squares.any() and np.isfinite(measured.values).all() and (measured.values != 0).all()
+    return measured if varies else None
 
 
 @eqx.filter_jit
 def _sums(
     batch: Batch, function: Function, operator: Operator
 ) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, ""]]:
-    """Of v K v and v² over the points of a batch, and of their weights."""
+    """Weighted sums of v K v and v² over the points of a batch, and the sum of the weights."""
     v = jax.vmap(function)(batch.x)
     w = batch.weights[:, None]
     return (w * v * operator.apply(function, batch, v)).sum(0), (w * v**2).sum(0), w.sum()

@@ -1,4 +1,4 @@
-"""Solvers that train a network: updates on batches, compiled in chunks, and a measurement at the end."""
+"""Solvers that train a network: chunks of compiled updates on batches, then a measurement on fresh samples."""
 
 import dataclasses
 from abc import abstractmethod
@@ -27,40 +27,41 @@ from eigenax.problem import Problem, check_network
 from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
 from eigenax.solvers.default_parts import default_parts
-from eigenax.solvers.early_stopping import BestNetwork, quotients, score, with_values_elsewhere
+from eigenax.solvers.early_stopping import BestNetwork, quotients, score, with_held_out_values
+from eigenax.solvers.stalling import is_stalled, with_new_minimum
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
 
-STEPS, LOOKS = 20_000, 100
-"""Updates where nobody says how many, and log points of a run, of at most `LONGEST` updates each."""
-LONGEST = 500
-PATIENCE, LEAST_PATIENCE = 0.5, 100
-"""Training that goes on for this share of its steps, and this many, without a new lowest sum of residuals has
-stalled. Where the learning rate decays, residuals may fall only in its second half."""
-NEW_LOW = 0.98
-OF_MEASURING = ("samples", "finish", "log_every")
-"""Settings that no update depends on, so that a run may go on with others, unless a `tol` looks at the errors."""
+DEFAULT_STEPS = 20_000
+"""The number of updates unless `max_steps` is given."""
+CHUNKS = 100
+"""A run is divided into about this many chunks of updates, with one line of the log for each."""
+LONGEST_CHUNK = 500
+"""The most updates in a chunk."""
+MEASUREMENT_SETTINGS = ("samples", "finish", "log_every")
+"""Settings that no update depends on: a resumed run may change them, unless a `tol` decides by the errors."""
 
 
 class TrainingState(NamedTuple):
     """What the next update needs."""
 
     solver: Any
-    """The solver's own: a named tuple with the network in its field `network`."""
+    """The state of the solver itself: a named tuple with the network in its field `network`."""
     sampler: Any
     lowest: Float[Array, " 2"]
-    """The lowest sum of residuals so far, and the step it was seen at."""
+    """The lowest sum of residuals so far, and its step."""
     kept: BestNetwork | None
-    """The network that did best on data that the source holds out, if it does."""
+    """The best network so far on held-out data, if the source holds data out."""
     step: Int[Array, ""]
 
 
 class GradientSolver(Solver):
-    """A solver that trains a network: `begin` and `update` are all that a new one writes.
+    """A solver that trains a network: a new one defines only `begin` and `update`.
 
-    Each update is on a `batch` of draws, in `precision`, and every `log_every` of them are a step of the driver.
-    Results are measured on `samples` fresh points. `finish` is "ritz", the best combinations of the last hidden layer,
-    where the operator takes derivatives, and otherwise "eigh", which diagonalises Λ; "cholesky" is the paper's.
+    Each update takes a `batch` of draws, in `precision`; `log_every` updates are one step of the driver. Results are
+    measured on `samples` fresh points. `finish` says how the final functions are made: "ritz" takes the best
+    combinations of the last hidden layer, "eigh" diagonalises Λ, and "cholesky" is the paper's v = L⁻¹ u. The default
+    is "ritz" for differential operators and "eigh" for others.
     """
 
     batch: int = eqx.field(static=True, default=256, kw_only=True, converter=partial(positive_int, "batch"))
@@ -74,12 +75,12 @@ class GradientSolver(Solver):
     )
 
     wants_separate: ClassVar[bool] = False
-    """Whether it is at its best with a network of its own for each function."""
+    """Whether the default network should have separate parameters for each function."""
     divergence_hint: ClassVar[str] = (
         "the covariance of the functions has no Cholesky factor or a gradient is not finite; lower the learning rate, "
         "raise the averaging rate towards 1, or enlarge the batch"
     )
-    """What it means that an update is not healthy, and what to do."""
+    """What went wrong in an update that is not healthy, and what to do."""
 
     def __check_init__(self):
         check_choice("precision", self.precision, get_args(Precision))
@@ -92,11 +93,13 @@ class GradientSolver(Solver):
 
     @abstractmethod
     def update(self, operator: Operator, state: Any, batch: Batch) -> tuple[Any, Any]:
-        """The next state, and a named tuple of what a person needs: `eigenvalues`, `residuals`, `healthy` and more
-        numbers. The operator's sign is turned where the largest eigenvalues are wanted: a solver always descends."""
+        """The next state, and a named tuple to log: `eigenvalues`, `residuals`, `healthy` and more numbers.
+
+        A solver always descends: where the largest eigenvalues are wanted, it gets the operator times −1.
+        """
 
     def why_not(self, problem: Problem) -> str | None:
-        """Networks are real functions whose K u is known."""
+        """Refuse weak forms and complex operators: these solvers train real functions on K u."""
         kind = "is a weak form, without K u" if problem.operator.weak else "is complex"
         if problem.operator.weak or problem.operator.complex:
             return (
@@ -106,7 +109,7 @@ class GradientSolver(Solver):
         return None
 
     def prepared(self, problem: Problem) -> Problem:
-        """With a network, and with points where the states are, for those who give none."""
+        """The problem, with a default network and default points if no network was given."""
         problem = super().prepared(problem)
         with precision_scope(self.precision, at_least=True):
             if problem.network is None:
@@ -117,7 +120,7 @@ class GradientSolver(Solver):
         return problem
 
     def _check_batch(self, problem: Problem) -> None:
-        """Refuse batches whose Σ cannot have full rank, unless it is averaged from the start."""
+        """Raise an error if the Σ of a batch cannot have full rank, unless Σ is averaged from the start."""
         draws = jax.eval_shape(lambda key: problem.source.sample(key, self.batch), jax.random.key(0)).x.shape[0]
         if draws < problem.n and not self.averages_from_the_start:
             raise ValueError(
@@ -128,11 +131,11 @@ class GradientSolver(Solver):
 
     @property
     def averages_from_the_start(self) -> bool:
-        """Whether a batch may have fewer points than there are functions."""
+        """Whether Σ is averaged from the first step on, so that a batch may have fewer points than functions."""
         return True
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
-        """The solver's own state, and the sampler's."""
+        """The initial states of the solver and of the sampler."""
         with precision_scope(self.precision, at_least=True):
             sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
@@ -142,7 +145,7 @@ class GradientSolver(Solver):
     def step(self, problem: Problem, state: TrainingState, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
         """A chunk of updates."""
         begun, total = int(state.step), self.total(problem, state)
-        length = min(self.log_every or max(1, min(LONGEST, total // LOOKS)), total - begun)
+        length = min(self.log_every or max(1, min(LONGEST_CHUNK, total // CHUNKS)), total - begun)
         with precision_scope(self.precision, at_least=True), full_precision():
             training = state._replace(kept=None)
             after, infos = _updates(self, problem.descending, problem.sampler, training, key, length)
@@ -151,32 +154,34 @@ class GradientSolver(Solver):
                 where = begun + int(np.argmin(healthy))
                 nan = "" if where else "the operator or the network may have returned NaN or infinity, or "
                 return state, Info({}, failure=f"diverged at step {where}: {nan}{self.divergence_hint}")
-            metrics = _averaged(infos, problem.sign)
+            metrics = _chunk_means(infos, problem.sign)
             residuals = np.asarray(metrics.get("residuals", []))
-            lowest = follow(np.asarray(after.lowest), residuals, begun + length)
+            lowest = with_new_minimum(np.asarray(after.lowest), residuals, begun + length)
             tells = problem.operator.local and problem.tol is None and len(residuals) > 0
             stalled = tells and is_stalled(lowest, begun + length, total)
             after = after._replace(lowest=jnp.asarray(lowest, after.lowest.dtype))
             if state.kept is None:
                 return after, Info(metrics, StopReason.STALLED if stalled else None)
-            return self._judged(problem, after, state.kept, metrics, key)
+            return self._with_early_stopping(problem, after, state.kept, metrics, key)
 
-    def _judged(
+    def _with_early_stopping(
         self, problem: Problem, after: TrainingState, kept: BestNetwork, metrics: dict[str, Any], key: PRNGKeyArray
     ) -> tuple[TrainingState, Info]:
-        """With the best network so far on held-out data, and whether there will be no better one."""
+        """Early stopping: keep the best network on held-out data, and finish if no better one is expected."""
         seen, network, step = problem.source, after.solver.network, int(after.step)
         assert seen.held_out is not None, "a network is kept only where data are held out"
         key = stream(key, Stream.HELD_OUT)
         there = quotients(network, problem.descending, seen, seen.held_out, key, self.batch)
         kept = kept.after(network, score(there), step)
         metrics |= {"held_out": (problem.sign * there).tolist(), "kept_step": int(kept.step)}
-        ended = kept.is_long_ago(step, self.total(problem, after))
+        ended = kept.has_gone_stale(step, self.total(problem, after))
         return after._replace(kept=kept), Info(metrics, StopReason.OVERFITS if ended else None)
 
     def modes(self, problem: Problem, state: TrainingState) -> Modes:
-        """The network, on held-out data the best there was, measured there or on fresh samples, with errors that tell
-        of states it has missed."""
+        """Measure the network on fresh samples, or the best one so far on held-out data, if there are any.
+
+        For a differential operator, the errors include states that the network has missed.
+        """
         modes = measure(
             state.kept.network if state.kept is not None and state.kept.step > 0 else state.solver.network,
             problem.operator,
@@ -190,23 +195,23 @@ class GradientSolver(Solver):
             progress=problem.progress,
         )
         if problem.source.held_out is not None:
-            modes = with_values_elsewhere(problem, modes, problem.source.held_out)
+            modes = with_held_out_values(problem, modes, problem.source.held_out)
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:
-        """As many updates as were asked for."""
-        return problem.max_steps or STEPS
+        """The number of updates: `max_steps`, or the default."""
+        return problem.max_steps or DEFAULT_STEPS
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> TrainingState:
-        """What was saved, in the precision of the run."""
+        """The state from a checkpoint, in the precision of the run."""
         with precision_scope(self.precision, at_least=True):
             return load(self.init(problem, key))
 
     def settings(self, problem: Problem) -> dict[str, Any]:
-        """Those of the training."""
+        """The settings that training depends on."""
         with precision_scope(self.precision, at_least=True):
             all_of_them = super().settings(problem)
-        measuring = () if problem.tol is not None else OF_MEASURING
+        measuring = () if problem.tol is not None else MEASUREMENT_SETTINGS
         return {name: value for name, value in all_of_them.items() if name not in measuring}
 
 
@@ -214,7 +219,7 @@ class GradientSolver(Solver):
 def _updates(
     solver: GradientSolver, operator: Operator, sampler: Sampler, state: TrainingState, key: PRNGKeyArray, length: int
 ) -> tuple[TrainingState, dict[str, Array]]:
-    """Several updates, as one program."""
+    """Several updates, as one compiled program."""
     arrays, static = eqx.partition(state, eqx.is_array)
 
     def body(carry: TrainingState, _: None) -> tuple[TrainingState, dict[str, Array]]:
@@ -229,7 +234,7 @@ def _updates(
 def _update(
     solver: GradientSolver, operator: Operator, sampler: Sampler, state: TrainingState, key: PRNGKeyArray
 ) -> tuple[TrainingState, dict[str, Array]]:
-    """One update, whose key depends on the run's key and the step alone; traced once for chunks of any length."""
+    """One update, traced once for chunks of any length. Its randomness depends on the run's key and the step alone."""
     drawing = jax.random.fold_in(key, state.step)
     remembered, drawn = sampler.draw(state.sampler, state.solver.network, drawing, solver.batch)
     inner, info = solver.update(operator, state.solver, drawn)
@@ -237,33 +242,12 @@ def _update(
     return state._replace(solver=inner, sampler=remembered, step=state.step + 1), infos
 
 
-def _averaged(infos: dict[str, Array], sign: float) -> dict[str, Any]:
-    """Numbers and lists: the means over a chunk, eigenvalues with their own sign."""
+def _chunk_means(infos: dict[str, Array], sign: float) -> dict[str, Any]:
+    """The means over a chunk, as numbers and lists; eigenvalues are those of the operator as it was given."""
     means = {name: np.asarray(value, np.float64).mean(0) for name, value in infos.items() if name != "healthy"}
     if "eigenvalues" in means:
         means["eigenvalues"] = sign * means["eigenvalues"]
     return {name: value.tolist() for name, value in means.items()}
-
-
-def follow(lowest: Float[np.ndarray, " 2"], residuals: Float[np.ndarray, " n"], step: int) -> Float[np.ndarray, " 2"]:
-    """The lowest sum of residuals so far and its step, after one more look.
-
-    >>> follow(np.array([1.0, 10.0]), np.array([0.2, 0.3]), 20)
-    array([ 0.5, 20. ])
-    """
-    total = float(residuals.sum())
-    return np.array([total, step]) if total < NEW_LOW * lowest[0] else np.asarray(lowest)
-
-
-def is_stalled(lowest: Float[np.ndarray, " 2"], step: int, steps: int) -> bool:
-    """Whether the lowest sum of residuals is long ago.
-
-    Only where K u is exact: the noise of an estimate is part of every residual, which then tells nothing.
-
-    >>> is_stalled(np.array([0.5, 100.0]), 700, 1000), is_stalled(np.array([0.5, 100.0]), 600, 1000)
-    (True, False)
-    """
-    return bool(step - lowest[1] > max(PATIENCE * steps, LEAST_PATIENCE))
 
 
 def with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:

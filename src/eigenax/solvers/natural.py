@@ -1,4 +1,4 @@
-"""Natural gradient on the residual: move the functions themselves, as well as the network can follow."""
+"""Natural gradient descent: the functions move along minus the residual, as closely as the network can follow."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,52 +16,66 @@ from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
 from eigenax.solvers.gradient import GradientSolver
 
-QUICK, SLOW = 0.9, 0.98
-"""How much of their past the two averages of the residuals keep that tell whether they fall."""
-SHRINK, LEAST_SCALE = 0.98, 0.01
-"""By how much steps become shorter while residuals do not fall, and the least they come to."""
-CURVED, STRAIGHT = 0.3, 0.1
-"""Steps whose nonlinear part exceeds the first of these are shortened, below the second they may become longer."""
-FIRST_RADIUS, LEAST_RADIUS = 0.1, 1e-6
+QUICK = 0.9
+"""Decay of the quick average of log residuals; residuals fall where it is below the slow average."""
+SLOW = 0.98
+"""Decay of the slow average of log residuals."""
+SHRINK = 0.98
+"""The factor on the step scale at each step while residuals do not fall."""
+LEAST_SCALE = 0.01
+"""The least value of the step scale, which is one at first."""
+CURVED = 0.3
+"""The trust radius shrinks after a step whose nonlinear part exceeds this share of the linear one."""
+STRAIGHT = 0.1
+"""The trust radius may grow after a step whose nonlinear part is below this share of the linear one."""
+FIRST_RADIUS = 0.1
+"""The trust radius of the first step."""
+LEAST_RADIUS = 1e-6
+"""The least value of the trust radius."""
 
 
 class NaturalState(NamedTuple):
-    """What the next step needs; g groups of parameters move on their own: one for each mode, or one for all."""
+    """What the next step needs. The parameters form g groups: one for each mode if they are separate, otherwise one."""
 
     network: Any
     before: Float[Array, "g p"]
     """The last step."""
     step_scale: Float[Array, ""]
-    """What is left of the first step size."""
+    """The factor on all step sizes, which shrinks from one."""
     falling: Float[Array, " 2"]
-    """A quick and a slow average of the logarithm of the residuals."""
+    """A quick and a slow moving average of the mean logarithm of the residuals."""
     values: Float[Array, " k"]
-    """Rayleigh quotients, averaged slowly: the spectrum seen so far."""
+    """The moving average of the Rayleigh quotients: the spectrum seen so far."""
     radius: Float[Array, " g"]
+    """The trust radius: the longest step allowed."""
     step: Int[Array, ""]
 
 
 class NaturalInfo(NamedTuple):
-    """What a person needs."""
+    """What is logged of a step, and whether it succeeded."""
 
     eigenvalues: Float[Array, " k"]
     residuals: Float[Array, " k"]
     rate: Float[Array, " k"]
-    """τ, the length of a step along minus the residual."""
+    """τ, the step size of each function along minus its residual."""
     radius: Float[Array, " g"]
     curvature: Float[Array, " g"]
     """The nonlinear part of the last change of u, relative to the linear one."""
     healthy: Bool[Array, ""]
+    """False if Λ or the direction of the step is not finite."""
 
 
 class NaturalGradient(GradientSolver):
-    """Solves min over δ of E[w |J δ − δu|²] + λ |δ − μ δ_before|² for the step δ of the parameters on every batch.
+    """Natural gradient descent: on every batch, the step of the parameters that best moves u along minus the residual.
 
-    The functions should move by δu_k = −τ_k L_kk r_k − orthonormal_pull (u_k − v_k), r the residual with the batch's
-    own Λ, not symmetrised. A separate network is solved mode by mode, a shared one at once; in the space of samples or
-    of parameters, whichever is smaller. `damping` λ is relative to the mean diagonal of the Gram matrix, `momentum` is
-    μ. Nothing is to be set by hand: τ comes from the spectrum seen so far and becomes shorter when the residuals no
-    longer fall, and no step is longer than u follows linearly.
+    The step δ minimises E[w |J δ − δu|²] + λ |δ − μ δ_before|², where J = ∂u/∂θ, `damping` λ is relative to the mean
+    diagonal of the Gram matrix of J, and `momentum` is μ. The wanted change of the functions is
+    δu_k = −τ_k L_kk r_k − orthonormal_pull (u_k − v_k), where the residual r_k uses the batch's own Λ, not symmetrised.
+    Separate networks are solved mode by mode, a shared one at once, with the Gram matrix of the samples or of the
+    parameters, whichever is smaller.
+
+    No step size needs to be set by hand: τ comes from the spectrum seen so far and shrinks when the residuals no longer
+    fall, and a trust radius keeps the steps so short that u is nearly linear in them.
 
     >>> NaturalGradient().momentum
     0.9
@@ -83,18 +97,18 @@ class NaturalGradient(GradientSolver):
 
     @property
     def averages_from_the_start(self) -> bool:
-        """No: each batch stands for itself."""
+        """False: Σ and Λ are those of each batch alone."""
         return False
 
     def begin(self, network: Any, outputs: int) -> NaturalState:
-        """The state before the first step: no direction yet."""
+        """The state before the first step, with a previous step of zero."""
         theta = _Parameters(network).flat
         one, zeros = jnp.ones((), theta.dtype), jnp.zeros(outputs, theta.dtype)
         radius, step = jnp.full(len(theta), FIRST_RADIUS, theta.dtype), jnp.zeros((), jnp.int32)
         return NaturalState(network, jnp.zeros_like(theta), one, jnp.zeros(2, theta.dtype), zeros, radius, step)
 
     def update(self, operator: Operator, state: NaturalState, batch: Batch) -> tuple[NaturalState, NaturalInfo]:
-        """Find a direction and go along it as far as the network is linear."""
+        """Solve for a direction, and go along it within the trust radius."""
         parameters, weights = _Parameters(state.network), batch.weights
         u = jax.vmap(state.network)(batch.x)
         ku = operator.apply(state.network, batch, u)
@@ -120,7 +134,7 @@ class NaturalGradient(GradientSolver):
         target: Float[Array, "b k"],
         before: Float[Array, "g p"],
     ) -> Float[Array, "g p"]:
-        """The damped least squares, for each group of parameters."""
+        """Solve the damped least squares problem for each group of parameters."""
         root, groups = jnp.sqrt(batch.weights / len(batch.weights)), len(before)
         jacobian = parameters.jacobian(batch.x, target.shape[1])
         wanted = (root[:, None] * target).T
@@ -138,7 +152,10 @@ class NaturalGradient(GradientSolver):
 
 
 def _least_squares(a: Float[Array, "m p"], b: Float[Array, " m"], damping: float) -> Float[Array, " p"]:
-    """Argmin |a x − b|² + λ |x|², λ in units of the mean diagonal of a aᵀ, by the smaller of two Gram matrices."""
+    """Argmin |a x − b|² + λ |x|², with the smaller of the Gram matrices a aᵀ and aᵀ a.
+
+    `damping` is λ in units of the mean diagonal of a aᵀ.
+    """
     rows, columns = a.shape
     damped = damping * jnp.sum(a**2) / rows + jnp.finfo(a.dtype).tiny
     if rows <= columns:
@@ -149,8 +166,7 @@ def _least_squares(a: Float[Array, "m p"], b: Float[Array, " m"], damping: float
 
 
 class _Parameters:
-    """The parameters of a network as rows of numbers: one row for each mode of a separate network, else a single
-    one."""
+    """The parameters of a network as an array (g, p): one row for each mode of a separate network, otherwise one."""
 
     def __init__(self, network: Any):
         arrays, self.static = eqx.partition(network, eqx.is_inexact_array)
@@ -170,7 +186,8 @@ class _Parameters:
     def jacobian(self, x: Float[Array, "b ..."], outputs: int) -> Float[Array, "g m p"]:
         """∂u/∂θ at all points: m = b rows for each mode, or m = k b rows for all at once, mode by mode.
 
-        The functions of a separate network have their own parameters, so that one pass through their sum gives all.
+        Each function of a separate network has its own parameters, so that one backward pass through the sum of all
+        functions gives every row.
         """
         if self.separate:
             each = jax.vmap(jax.grad(lambda theta, x: self.network(theta)(x).sum()), in_axes=(None, 0))(self.flat, x)
@@ -180,7 +197,10 @@ class _Parameters:
 
 
 def _next_scale(state: NaturalState, norms: Float[Array, " k"]) -> tuple[Float[Array, ""], Float[Array, " 2"]]:
-    """Shorter steps while a quick average of the residuals is no lower than a slow one: what is left then is noise."""
+    """The next step scale, and the averages of the residuals.
+
+    The scale shrinks while the quick average is no lower than the slow one: what is left of residuals then is noise.
+    """
     seen = jnp.mean(jnp.log(norms + jnp.finfo(norms.dtype).tiny))
     keep = jnp.asarray([QUICK, SLOW], norms.dtype)
     falling = jnp.where(state.step == 0, seen, keep * state.falling + (1 - keep) * seen)
@@ -197,8 +217,10 @@ class _Taken(NamedTuple):
 def _take(
     parameters: _Parameters, state: NaturalState, batch: Batch, u: Float[Array, "b k"], direction: Float[Array, "g p"]
 ) -> _Taken:
-    """As much of a direction as the radius allows; none, where u would change in quite another way than was solved
-    for."""
+    """Go along a direction as far as the trust radius allows, and update the radius by how nonlinear u is.
+
+    No step is taken where the nonlinear part of the change of u is as large as the linear one.
+    """
     length = jnp.linalg.norm(direction, axis=1)
     tiny = jnp.finfo(length.dtype).tiny
     step = direction * jnp.minimum(1, state.radius / jnp.maximum(length, tiny))[:, None]

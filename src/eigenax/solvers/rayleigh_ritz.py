@@ -1,4 +1,4 @@
-"""The Rayleigh–Ritz method: the best combinations of functions that nothing has trained."""
+"""The Rayleigh–Ritz method: the best combinations of untrained functions."""
 
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -25,32 +25,36 @@ from eigenax.solvers.base import Info, SavedState, Solver
 from eigenax.stop_reason import StopReason
 
 FEW_DIMS = 3
-"""Dimensions in which more functions soon gain digits."""
+"""Up to this many dimensions, a larger basis soon gains digits."""
 
 
 class RitzState(NamedTuple):
-    """Which bases were tried, and what came of them."""
+    """The bases tried so far, and their results."""
 
     form: Discretisation
     scores: Float[np.ndarray, " count"]
-    """Of the bases that were tried, NaN for the others."""
+    """The scores of the bases that were tried; NaN for the others."""
     last: Trial | None
     best: Trial | None
     last_guess: Any
     best_guess: Any
-    """What these trials began with."""
+    """The initial guesses of the last and of the best trial."""
     step: int
 
 
 class RayleighRitz(Solver):
-    """No training: one basis of functions after the other, their best combinations in float64, the best basis of all.
+    """The Rayleigh–Ritz method, without training: the best combinations, in float64, of the functions of a basis.
 
-    What the functions are depends on the problem: random waves where the states are, for a differential operator on a
-    box or a surface; any values at all nodes, for graphs and states that are counted, whose matrix has its eigenvectors
-    from SciPy; random waves of the features, for kernels, series and larger graphs; `basis=SoftmaxCells()` for a smooth
-    embedding of a graph. Bases begin with `n_basis` functions and grow from one to the next, on a domain twofold, up
-    to `max_basis`; on a domain, `samples` points measure each of them, and they are found on as many, but at least 64
-    for each function of the basis. All three are chosen for the problem unless given.
+    Bases are tried one after the other, and the best one is kept. What their functions are depends on the problem:
+
+    - random waves where the states are, for a differential operator on a box or a surface;
+    - any values at the nodes, for graphs and for states that are counted: SciPy finds the eigenvectors of the matrix;
+    - random waves of the features, for kernels, series and larger graphs;
+    - with `basis=SoftmaxCells()`, cells of a soft partition, for a smooth embedding of a graph.
+
+    The first basis has `n_basis` functions. Each further one is larger, on a domain twice as large, up to `max_basis`.
+    On a domain, each basis is measured on `samples` points, and its combinations are found on as many others, but on at
+    least 64 for each function. All three numbers are chosen for the problem unless given.
 
     >>> RayleighRitz(n_basis=64).name
     'RayleighRitz'
@@ -68,22 +72,22 @@ class RayleighRitz(Solver):
     def __check_init__(self):
         if not isinstance(self.basis, SoftmaxCells | None):
             raise TypeError(
-                f"basis must be SoftmaxCells(…) or None, for waves; got {self.basis!r}: n_basis=… is how many"
+                f"basis must be SoftmaxCells(…) or None, for waves; got {self.basis!r}: n_basis=… sets the number"
             )
         if self.n_basis and self.max_basis and self.n_basis > self.max_basis:
             raise ValueError(f"n_basis must be at most max_basis = {self.max_basis}; got {self.n_basis}")
 
     @property
     def sizes(self) -> Sizes:
-        """How many functions and points."""
+        """The numbers of functions and points that were asked for."""
         return Sizes(self.n_basis, self.max_basis, self.samples)
 
     def why_not(self, problem: Problem) -> str | None:
-        """It makes its own functions, where it knows how to."""
+        """Refuse a network, a sampler, settings without effect here, and problems for which there is no basis."""
         if problem.sampler is not problem.source:
             return (
-                f"RayleighRitz draws evenly from a source and has no use for {type(problem.sampler).__name__}; give "
-                "the source inside it, or a solver that trains, such as SpIN() or NaturalGradient()"
+                f"RayleighRitz takes points of a source itself and has no use for {type(problem.sampler).__name__}; "
+                "give the source inside it, or a solver that trains, such as SpIN() or NaturalGradient()"
             )
         if problem.network is not None:
             return (
@@ -97,37 +101,37 @@ class RayleighRitz(Solver):
             return f"RayleighRitz takes {takes}. Give another solver, such as SpIN(), for the rest"
         if (self.max_basis or problem.n) < problem.n:
             return f"max_basis must be at least n = {problem.n}, a function for each mode; got {self.max_basis}"
-        useless = self._asked - self._kind(problem).has_use_for
+        useless = self._sizes_asked_for - self._discretisation(problem).has_use_for
         if not useless:
             return None
         return f"RayleighRitz has no use for {' and '.join(sorted(useless))} on such a problem; leave it out"
 
     @property
-    def _asked(self) -> set[str]:
+    def _sizes_asked_for(self) -> set[str]:
         return {name for name in Sizes._fields if getattr(self, name) is not None}
 
-    def _kind(self, problem: Problem) -> type[Discretisation]:
-        """The first that can, and that has use for the sizes asked for if there is one."""
+    def _discretisation(self, problem: Problem) -> type[Discretisation]:
+        """The first discretisation that can solve the problem, if possible one that uses all the sizes asked for."""
         able = [kind for kind in discretisations(self.basis) if kind.why_not(problem) is None]
-        return next((kind for kind in able if self._asked <= kind.has_use_for), able[0])
+        return next((kind for kind in able if self._sizes_asked_for <= kind.has_use_for), able[0])
 
     def prepared(self, problem: Problem) -> Problem:
-        """As it is, once it has been looked at."""
-        self._kind(problem).check(problem)
+        """The problem itself, after it has been checked."""
+        self._discretisation(problem).check(problem)
         return problem
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> RitzState:
-        """Nothing tried yet."""
-        form = self._kind(problem)(problem, self.basis, self.sizes)
-        guess = _laid_out(form.first_guess())
+        """The state before any basis was tried."""
+        form = self._discretisation(problem)(problem, self.basis, self.sizes)
+        guess = _in_c_order(form.first_guess())
         return RitzState(form, np.full(form.count, np.nan), None, None, guess, guess, 0)
 
     def step(self, problem: Problem, state: RitzState, key: PRNGKeyArray) -> tuple[RitzState, Info]:
-        """One basis."""
+        """Try the next basis."""
         form, number = state.form, state.form.next_trial(state.scores)
-        assert number is not None, "finished before"
+        assert number is not None, "`finished` is set when there is no further trial"
         last = state.last
-        guess = state.last_guess if last is None or last.failed else _laid_out(form.next_guess(last))
+        guess = state.last_guess if last is None or last.failed else _in_c_order(form.next_guess(last))
         trial = form.tried(number, guess)
         scores = state.scores.copy()
         scores[number] = trial.score
@@ -141,12 +145,12 @@ class RayleighRitz(Solver):
         return RitzState(form, scores, trial, best, guess, best_guess, state.step + 1), Info(trial.metrics, finished)
 
     def modes(self, problem: Problem, state: RitzState) -> Modes:
-        """Those of the best basis."""
+        """The modes of the best basis."""
         assert state.best is not None, "at least one basis is tried"
         return state.form.modes(state.best)
 
     def advice(self, problem: Problem, modes: Modes) -> str:
-        """More functions, or, of a function of many coordinates, training."""
+        """Advise more functions or, in many dimensions, training."""
         if not problem.operator.differential:
             return ""
         count, dims = len(modes.coefficients), problem.source.shape[0]
@@ -159,16 +163,16 @@ class RayleighRitz(Solver):
         )
 
     def total(self, problem: Problem, state: RitzState) -> int:
-        """As many bases as there are, or as were asked for."""
+        """The number of bases to try: all there are, or `max_steps`."""
         return min(state.form.count, problem.max_steps or state.form.count)
 
     def saved(self, state: RitzState) -> SavedState:
-        """What the trials began with: they are done again, to the same bits, where a run goes on."""
+        """Scores and initial guesses: from these, a resumed run repeats the last and the best trial bit by bit."""
         arrays = (state.scores, state.last_guess, state.best_guess, np.asarray(state.step))
         return SavedState(arrays, {"last": state.last and state.last.number, "best": state.best and state.best.number})
 
     def restored(self, problem: Problem, key: PRNGKeyArray, about: Any, load: Load) -> RitzState:
-        """What was saved, and the trials once more."""
+        """The state from a checkpoint, after the last and the best trial were repeated."""
         fresh = self.init(problem, key)
         form, like = fresh.form, (fresh.scores, fresh.last_guess, fresh.best_guess, np.asarray(0))
         scores, last_guess, best_guess, step = load(like)
@@ -178,16 +182,16 @@ class RayleighRitz(Solver):
 
 
 def _is_better(form: Discretisation, trial: Trial, best: Trial) -> bool:
-    """By their scores, unless one of them shows that the other is wrong."""
+    """Whether a trial is better than the best one: by their scores, unless one overrules the other as wrong."""
     scores = trial.score < form.slack * best.score and not form.overrules(best, trial)
     return scores or form.overrules(trial, best)
 
 
-def _laid_out(guess: Any) -> Any:
-    """In memory as a file gives it back: sums over a view of something else would differ in their last bit."""
+def _in_c_order(guess: Any) -> Any:
+    """The guess in C order, as a file gives it back: sums over a view in another order may differ in the last bit."""
     return jax.tree.map(lambda part: np.asarray(part, order="C"), guess)
 
 
 def discretisations(basis: SoftmaxCells | None) -> tuple[type[Discretisation], ...]:
-    """Those that make functions of this kind, in the order in which they are asked."""
+    """The discretisations that make this kind of basis, in the order in which they are considered."""
     return (OnDomain, OnNodes, OnStates, OnGraph, OnTransitions, OnSeries, OnPairs) if basis is None else (OnCells,)

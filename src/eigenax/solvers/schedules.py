@@ -1,4 +1,4 @@
-"""Averaging rates that follow the learning rate, and a look at how long an optimiser remembers."""
+"""Averaging rates that follow the learning rate, and the decay of an optimiser's second moment."""
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def ema_schedule(learning_rate: Schedule, *, power: float = 0.5, floor: float = 
 
 
 def starts_below_one(rate: float | Schedule) -> bool:
-    """Whether averages are taken from the first step on.
+    """Whether a rate is below one at the first step, so that averaging starts there.
 
     >>> starts_below_one(0.01), starts_below_one(ema_schedule(optax.constant_schedule(1.0)))
     (True, False)
@@ -36,7 +36,7 @@ def starts_below_one(rate: float | Schedule) -> bool:
 
 
 def second_moment_decay(optimizer: optax.GradientTransformation) -> float | None:
-    """How much of an optimiser's second moment a step keeps, found by trying it; None if it has none or cannot tell.
+    """The decay of an optimiser's second moment per step, found by trying it; None if it has none or cannot be tried.
 
     >>> round(second_moment_decay(optax.rmsprop(1e-3, decay=0.9)), 3)
     0.9
@@ -47,7 +47,7 @@ def second_moment_decay(optimizer: optax.GradientTransformation) -> float | None
         for gradient in (jnp.ones(()), jnp.zeros(())):
             _, state = optimizer.update(gradient, state, parameter)
             moments.append(_second_moments(state))
-    except Exception:  # made for one network's parameters, or wants more than a gradient: it cannot be tried so
+    except Exception:  # it works on the parameters of one network only, or needs more than a gradient
         return None
     for before, after in zip(*moments, strict=True):
         if before > 0:

@@ -1,4 +1,4 @@
-"""Spectral inference networks: the paper's Algorithm 1, and a version that averages two small matrices."""
+"""Spectral inference networks: the paper's Algorithm 1, and a version that averages only two small matrices."""
 
 import dataclasses
 import warnings
@@ -23,23 +23,26 @@ from eigenax.core.rayleigh import (
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
-from eigenax.solvers.averaging import Averaging, Info, Seen, State, at_step, check_optimizer, descend, look
+from eigenax.solvers.averaging import Averaging, Evaluated, Info, State, at_step, check_optimizer, descend, evaluate
 from eigenax.solvers.schedules import Schedule, ema_schedule, second_moment_decay, starts_below_one
 
 Average = Literal["moments", "jacobian"]
-END_OF_TIME = 2**30
+LAST_STEP = 2**30
 """A step at which any schedule has reached its last value."""
 
 
 class SpIN(Averaging):
-    """Stochastic descent along the masked gradient, its bias corrected by moving averages.
+    """Stochastic descent along the masked gradient, whose bias is corrected by moving averages.
 
-    `average="moments"` averages Σ and Π and takes one backward pass; `"jacobian"` averages Σ and its Jacobian as the
-    paper does, for the work of k² of them (a `Conv` wants `image_gradients=True` then). `ema_rate` is the paper's β, a
-    number (1 is no correction) or a schedule such as `ema_schedule(learning_rate)`. Without an optimiser it is Adam,
-    whose learning rate falls by a factor of 1000 in the course of the run, and `ema_rate` follows that; with one it is
-    1. `orthonormal_pull` pulls u weakly towards v, and `rescale` gives each function its residual in units of the
-    spectrum instead of residual / L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well
+    `average="moments"` averages Σ and Π, and takes one backward pass. `"jacobian"` averages Σ and its Jacobian, as the
+    paper does, at the cost of k² backward passes; a `Conv` then needs `image_gradients=True`. `ema_rate` is the paper's
+    β: a number, of which 1 is no correction, or a schedule such as `ema_schedule(learning_rate)`.
+
+    The default optimiser is Adam with a learning rate that falls by a factor of 1000 during the run, and `ema_rate`
+    then follows the learning rate. With an optimiser of your own, `ema_rate` is 1 unless given.
+
+    `orthonormal_pull` pulls u weakly towards v. `rescale` divides the residual of each function by a scale of the
+    spectrum instead of L_kk, so that neither the unit nor the zero of the operator matters. Both keep Σ well
     conditioned and change no eigenfunction.
 
     >>> slow = optax.rmsprop(1e-5, decay=0.999)
@@ -57,7 +60,7 @@ class SpIN(Averaging):
             check_optimizer(self.optimizer)
         if self.average not in get_args(Average):
             raise ValueError(f"average must be 'moments' or 'jacobian'; got {self.average!r}")
-        ema_rate = at_step(self.ema_rate, jnp.asarray(END_OF_TIME), jnp.zeros((1, 1))).item()
+        ema_rate = at_step(self.ema_rate, jnp.asarray(LAST_STEP), jnp.zeros((1, 1))).item()
         if not 0 < ema_rate <= 1:
             raise ValueError(f"ema_rate must be in (0, 1], 1 being no averaging; got {ema_rate}")
         decay = None if self.optimizer is None else second_moment_decay(self.optimizer)
@@ -71,7 +74,7 @@ class SpIN(Averaging):
             )
 
     def resolved(self, problem: Problem) -> "SpIN":
-        """With an optimiser, and averages that follow its learning rate."""
+        """The solver; if it has no optimiser, with the default one and an `ema_rate` that follows its learning rate."""
         if self.optimizer is not None:
             return self
         learning_rate = optax.exponential_decay(3e-3, self.total(problem, None), 1e-3)
@@ -80,7 +83,7 @@ class SpIN(Averaging):
 
     @property
     def averages_from_the_start(self) -> bool:
-        """Unless the first ema_rate is one."""
+        """Whether `ema_rate` is below one at the first step."""
         return starts_below_one(1.0 if self.ema_rate is None else self.ema_rate)
 
     def begin(self, network: Any, outputs: int) -> State:
@@ -93,7 +96,7 @@ class SpIN(Averaging):
 
     def update(self, operator: Operator, state: State, batch: Batch) -> tuple[State, Info]:
         """One update of the averages, then of the network."""
-        seen = look(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
+        seen = evaluate(operator, state, batch, at_step(self.ema_rate, state.step, state.sigma))
         now, jacobian = seen.now, state.more
         size = spectral_size(jnp.diag(now.matrix)) if self.rescale else jnp.diag(now.cholesky)
         if self.average == "moments":
@@ -108,15 +111,15 @@ class SpIN(Averaging):
         network, memory, info = descend(self.optimizer, state.optimizer, seen, gradient, jnp.diag(now.matrix), r)
         return State(network, memory, seen.sigma, seen.pi, state.step + 1, jacobian), info
 
-    def _half_jacobian(self, seen: Seen, batch: Batch) -> PyTree:
+    def _half_jacobian(self, seen: Evaluated, batch: Batch) -> PyTree:
         if is_separate(seen.network):
             return jac.half_jacobian_separate(seen.pullback, seen.u, seen.weights)
         return jac.half_jacobian(seen.network, batch.x, seen.weights)
 
     def _averaged_gradient(
-        self, seen: Seen, now: Quotient, size: Float[Array, " k"], half: PyTree, away: Float[Array, "b k"]
+        self, seen: Evaluated, now: Quotient, size: Float[Array, " k"], half: PyTree, away: Float[Array, "b k"]
     ) -> PyTree:
-        """Equation 17 with the batch's Π and its Jacobian, and the averages of Σ and its Jacobian."""
+        """Equation 17 of the paper, with Π and its Jacobian of the batch, and the averages of Σ and its Jacobian."""
         by_sigma, by_pi = masked_gradient_of_moments(now)
         scale = jnp.diag(now.cholesky) / size
         contract = jac.contract_separate if is_separate(seen.network) else jac.contract

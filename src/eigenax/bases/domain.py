@@ -99,7 +99,7 @@ class OnDomain(Discretisation):
         p, guess = self.problem, without_padding(DensityEstimate(*guess))
         singularities, size = p.operator.singularities(), self._size(number)
         source = source_around(guess, p.source, singularities)
-        assert p.domain is not None, "asked for before"
+        assert p.domain is not None, "why_not has checked this"
         with precision_scope("float64"):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
             share = float(_effective_share(source, jax.random.key(p.seed)))
@@ -111,13 +111,13 @@ class OnDomain(Discretisation):
         if settled:
             found = errors_measured_by_packets(p, states, found, source)
         look = look_around(p, states, found, source, self._explored(number), thorough=settled)
-        metrics = look.told_of(found).metrics() | {"waves": size, "effective_samples": share}
+        metrics = look.added_to(found).metrics() | {"waves": size, "effective_samples": share}
         # The score leaves out what was missed: otherwise bases that were not checked thoroughly would seem better.
         return Trial(number, (waves, source, look), float(stated.sum()), metrics, found)
 
     def solution(self, trial: Trial) -> Solution:
         """The solution with what was missed in its errors and note."""
-        return trial.basis[2].told_of(super().solution(trial))
+        return trial.basis[2].added_to(super().solution(trial))
 
     def _size(self, number: int) -> int:
         return self.sizes.size(max(number - self.repeated, 0), self.problem.n, self.first, MOST)

@@ -47,7 +47,7 @@ class Look(NamedTuple):
     note: str
     """The same in words, if any state was missed."""
 
-    def told_of(self, found: Solution) -> Solution:
+    def added_to(self, found: Solution) -> Solution:
         """The solution with what was missed added to its basis errors and its note."""
         larger = np.hypot(np.nan_to_num(found.basis_errors), self.lower)
         basis_errors = np.where(self.lower > 0, larger, found.basis_errors)
@@ -110,7 +110,7 @@ def with_what_was_missed(problem: Problem, modes: Modes) -> Modes:
         modes.note,
     )
     states = combined(modes.network, modes.coefficients)
-    corrected = look_around(problem, states, found, problem.source, explore(problem, repeat=1)).told_of(found)
+    corrected = look_around(problem, states, found, problem.source, explore(problem, repeat=1)).added_to(found)
     return dataclasses.replace(modes, basis_errors=corrected.basis_errors, note=corrected.note)
 
 
@@ -134,7 +134,7 @@ def _too_high_by(
     density = with_others(density_of(states, source, p.seed), points, 0.5)
     source = source_around(density, p.source, singularities)
     there = from_ground_state(points, np.ones(len(points)))
-    assert p.domain is not None, "explore"
+    assert p.domain is not None, "explore found points, which it does on a domain only"
     with precision_scope("float64"):
         waves = waves_around(there, p.domain, singularities, p.n, WAVES, p.seed)
     fresh = functools.partial(FreshSamples, source, p.seed, samples=POINTS, evenly=True, precision="float64")

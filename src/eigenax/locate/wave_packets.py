@@ -26,7 +26,7 @@ from eigenax.networks.waves import (
 from eigenax.sources.uniform import Uniform
 
 DAMPED = 0.3
-"""By this factor a wave of cusp inputs sees the scales that are not its own less."""
+"""A wave of cusp inputs favours one length scale; its frequencies along the others are damped by this factor."""
 CAPACITY = 32
 """No state is taken to have more detail along one axis than this many waves resolve."""
 CLUSTERED = 0.35

@@ -146,6 +146,6 @@ def test_parts_are_told_of_whichever_end_is_asked_for():
     two = ex.Graph(np.array([[0, 1], [1, 2], [2, 0], [3, 4], [4, 5], [5, 3]]))
     for which in ("smallest", "largest"):
         assert (
-            "2 parts that nothing joins, each with an eigenvalue of 0"
+            "2 parts with no edges between them, each with an eigenvalue of 0"
             in ex.solve(ex.GraphLaplacian(), two, 3, which=which, progress=False).note
         )

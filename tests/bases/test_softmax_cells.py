@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import make_moons
 
 import eigenax as ex
-from eigenax.bases import softmax_cells
+from eigenax.bases import graph_cells, softmax_cells
 from eigenax.bases.softmax_cells import Cells, FeatureGraph, centres_of, moments_on, neighbour_graph
 from eigenax.errors import SingularMomentsError
 from eigenax.lab.baselines.nystrom import Likeness, decomposed
@@ -76,7 +76,7 @@ def test_eigenvalues_are_those_of_the_graph_and_functions_are_close():
 
 
 def test_of_too_many_edges_eigenvalues_are_close_from_above_and_functions_too(monkeypatch):
-    monkeypatch.setattr(softmax_cells, "ENTRIES", 0)
+    monkeypatch.setattr(graph_cells, "ENTRIES", 0)
     graph = moons(300)
     exact = decomposed(graph.edges, 3)
     modes = embedded(graph, 3, cells=64)

@@ -49,7 +49,7 @@ def test_a_singularity_that_was_forgotten_is_named_and_where_it_is():
 def test_a_singularity_that_was_misplaced_is_named():
     right, wrong = (0.0, 0.0, 1.0), (0.0, 0.0, -0.7)
     note = cause(coulomb(right, (0, 0, -1), declared=[right, wrong]), ex.Box(-10, 10, dims=3))
-    assert "no finite limit at x = (0, 0, -1), but one at the declared (0, 0, -0.7)" in note
+    assert "no finite limit at x = (0, 0, -1), but it has one at the declared (0, 0, -0.7)" in note
     assert "singularities=[(0, 0, 1), (0, 0, -1)]" in note
 
 

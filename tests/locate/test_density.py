@@ -20,8 +20,8 @@ from eigenax.locate.density import (
     DensityEstimate,
     anywhere_in,
     from_ground_state,
+    mean_and_covariance,
     source_around,
-    spread_of,
 )
 from eigenax.locate.wave_packets import waves_around
 from eigenax.networks.boundary import DirichletFactor
@@ -65,7 +65,7 @@ def check_integral(name, function, exact, relative):
 def test_the_spread_of_weighted_values_is_their_mean_and_covariance():
     values = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 5.0]])
     weights = np.array([0.5, 0.25, 0.25])
-    mean, covariance = spread_of(values, weights)
+    mean, covariance = mean_and_covariance(values, weights)
     np.testing.assert_allclose(mean, [1.5, 2])
     np.testing.assert_allclose(covariance, np.cov(values.T, aweights=weights, ddof=0))
 
@@ -73,7 +73,7 @@ def test_the_spread_of_weighted_values_is_their_mean_and_covariance():
 def test_everywhere_is_uniform_in_a_box():
     points, ground, states, _, _ = anywhere_in(ex.Uniform(ex.Box([0.0, 2.0], [1.0, 6.0])))
     np.testing.assert_allclose([ground, states], 1 / DENSITY_POINTS)
-    mean, covariance = spread_of(points, ground)
+    mean, covariance = mean_and_covariance(points, ground)
     np.testing.assert_allclose(mean, [0.5, 4], atol=1e-2)
     np.testing.assert_allclose(covariance, np.diag([1, 16]) / 12, atol=1e-2)
 

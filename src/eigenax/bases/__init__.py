@@ -1,1 +1,1 @@
-"""Functions that nothing trains, and the Rayleigh–Ritz problem in them."""
+"""Bases of untrained functions, and the Rayleigh–Ritz problem in them."""

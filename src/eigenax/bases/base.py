@@ -1,4 +1,4 @@
-"""A problem in matrices: bases to try one after the other, and how good each is."""
+"""What every discretisation does: try one basis after the other, and score each."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -16,68 +16,69 @@ from eigenax.stop_reason import StopReason
 
 
 class Trial(NamedTuple):
-    """The best functions in the span of one basis, and how good they are."""
+    """The Rayleigh–Ritz solution in one basis, and its score."""
 
     number: int
-    """Of the basis."""
+    """The number of the basis."""
     basis: Any
+    """Whatever the discretisation needs to know of the basis to finish the solution."""
     score: float
-    """What bases are compared by, less being better: residuals, or quotients on data they were not found on."""
+    """What bases are compared by, less being better: residuals, or Rayleigh quotients on held-out data."""
     metrics: dict[str, Any]
-    """What is said of it: `eigenvalues` and more."""
+    """What is logged: `eigenvalues` and more."""
     solution: Solution | None = None
-    """Where it is known before the choice is made."""
+    """The solution, if the trial itself computes it; otherwise only that of the best trial is computed."""
     rank: int = 0
-    """Directions that could be told apart."""
+    """The number of linearly independent functions."""
     failed: SingularMomentsError | None = None
-    """Why there are no such functions, if there are none; the score is infinite then."""
+    """The error, if the basis has too few independent functions; the score is infinite then."""
 
 
 class Discretisation(ABC):
     """How one kind of operator becomes matrices on one kind of points.
 
-    Bases have numbers below `count`. A `guess` is a tree of arrays that says where the states are; it is saved with a
-    run, and a trial is a function of its number and a guess alone, so that it can be done again.
+    Bases are numbered from 0 to `count` − 1. A `guess` is a tree of arrays that says where the states are. Checkpoints
+    save it, and a trial depends on its number and its guess alone, so a resumed run repeats it exactly.
     """
 
     problem: Problem
     count: int
     has_use_for: ClassVar[frozenset[str]] = frozenset({"n_basis", "max_basis"})
-    """Which sizes it can be told."""
+    """The fields of `Sizes` that can be set."""
     slack: ClassVar[float] = 1.0
-    """A later basis takes the place of the best one if its score is less than so many times as much."""
+    """A later basis replaces the best one if its score is below `slack` times the best score."""
 
     @abstractmethod
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
-        """Of a problem, with a kind of functions and numbers of them if these were asked for."""
+        """Set up the bases for a problem: `basis` is the kind of functions asked for, or None, `sizes` how many."""
 
     @classmethod
     @abstractmethod
     def why_not(cls, problem: Problem) -> str | None:
-        """What it needs, in a few words, if the problem is another."""
+        """What it needs, in a few words, if it cannot treat this problem; None if it can."""
 
     @classmethod
     def check(cls, problem: Problem) -> None:
-        """Look at the operator on a few points, and refuse what is wrong with one sentence.
+        """Evaluate the operator on a few points, and refuse what is wrong in one sentence.
 
-        How many functions points can tell apart is found with the moments.
+        Whether the points tell enough functions apart is checked later, with the Gram matrix.
         """
         problem.look(1)
 
     def first_guess(self) -> Any:
-        """Before any basis was tried."""
+        """The guess before any basis was tried."""
         return ()
 
     def next_guess(self, trial: Trial) -> Any:
-        """After one was."""
+        """The guess for the next basis, from the last trial."""
         return ()
 
     @abstractmethod
     def trial(self, number: int, guess: Any) -> Trial:
-        """The Rayleigh–Ritz method in a basis, which may have too few functions that can be told apart."""
+        """The Rayleigh–Ritz solution in a basis; raises SingularMomentsError if too few functions are independent."""
 
     def tried(self, number: int, guess: Any) -> Trial:
-        """The same; a basis with too few functions, or of unknown score, is worse than all others."""
+        """The same, but a basis with too few independent functions, or a score of NaN, gets an infinite score."""
         try:
             trial = self.trial(number, guess)
         except SingularMomentsError as error:
@@ -85,42 +86,42 @@ class Discretisation(ABC):
         return trial if np.isfinite(trial.score) else trial._replace(score=np.inf)
 
     def next_trial(self, scores: Float[np.ndarray, " count"]) -> int | None:
-        """The basis to try next, given the scores of those that were, NaN for the others; nothing after the last."""
+        """The number of the basis to try next, or None after the last; `scores` are NaN for bases not yet tried."""
         tried = int((~np.isnan(scores)).sum())
         return tried if tried < self.count else None
 
     def overrules(self, trial: Trial, best: Trial) -> bool:
-        """Whether a trial shows that the best one before is wrong, whatever their scores."""
+        """Whether a trial shows that the best one so far is wrong, whatever their scores."""
         return False
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
-        """Why no other basis need be tried after this one, if there is a reason."""
+        """Why no further basis need be tried after this one; None if the search goes on."""
         return None
 
     def solution(self, trial: Trial) -> Solution:
-        """The functions of a trial, found and measured on all there is; here they were found with it."""
+        """The solution of a trial, found and measured on all data; by default the trial has it already."""
         assert trial.solution is not None, "found with the trial"
         return trial.solution
 
     @abstractmethod
     def network(self, trial: Trial) -> Any:
-        """That whose combinations they are."""
+        """The network of basis functions whose combinations the modes are."""
 
     @abstractmethod
     def signs(self, trial: Trial, solution: Solution) -> np.ndarray:
-        """Factors that make the largest value of each function positive."""
+        """Signs ±1 that make the value of largest modulus of each function positive."""
 
     def modes(self, trial: Trial) -> Modes:
-        """The result of a trial, which is measured once."""
+        """The result of a trial, computed once."""
         if trial.failed is not None:
             raise trial.failed
-        if trial.number not in self._measured:
-            self._measured[trial.number] = self._result(trial)
-        return self._measured[trial.number]
+        if trial.number not in self._results:
+            self._results[trial.number] = self._result(trial)
+        return self._results[trial.number]
 
     @functools.cached_property
-    def _measured(self) -> dict[int, Modes]:
-        """Results by the number of the basis; each is tried once."""
+    def _results(self) -> dict[int, Modes]:
+        """Results by the number of the basis, each of which is tried once."""
         return {}
 
     def _result(self, trial: Trial) -> Modes:
@@ -144,6 +145,6 @@ class Discretisation(ABC):
         )
 
     def measured_on(self, trial: Trial) -> Any:
-        """The source, where that is a place and not data."""
+        """The source that results keep to draw more points from; None if it is data."""
         source = self.problem.source
         return source if source.is_endless else None

@@ -1,4 +1,4 @@
-"""Differential operators on a domain: random waves where the states are, which diffusion and then each basis tells."""
+"""Differential operators on a domain: random waves where the states are, as walkers and then each basis find them."""
 
 import functools
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from eigenax.locate.density import (
 )
 from eigenax.locate.diffusion_monte_carlo import Explored, explore
 from eigenax.locate.missed import CONVERGED, is_lower, look_around, size_of
-from eigenax.locate.sharper import judged_by_sharper
+from eigenax.locate.sharper import errors_measured_by_packets
 from eigenax.locate.wave_packets import waves_around
 from eigenax.measurement import Solution, ritz, signs
 from eigenax.modes import combined
@@ -34,28 +34,35 @@ from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
 from eigenax.stop_reason import StopReason
 
-WAVES, MOST, REFINEMENTS = 256, 1024, 3
-"""Waves of the first basis and of the last, and how many bases there are, unless others are asked for."""
+WAVES = 256
+"""Waves of the first basis, unless a number is asked for."""
+MOST = 1024
+"""Waves of the largest basis, unless a number is asked for."""
+REFINEMENTS = 3
+"""The number of bases without a `tol`."""
 FEW = 128
-"""Waves of the first two bases where a `tol` says when to end."""
-FIRST_SHARE, SHARE = 1 / 3, 1 / 4
-"""Of the functions that are where states may be but are not known to be, at first and later."""
+"""Waves of the first two bases with a `tol`: more bases follow if it is not reached."""
+FIRST_SHARE = 1 / 3
+"""The share of the first density estimate at points where states may be but are not known to be."""
+SHARE = 1 / 4
+"""The same for later estimates."""
 FALL = 0.8
-"""Errors that are not down to this much of what they were have not fallen."""
+"""Errors have stalled if they are more than this share of those of the basis before."""
 
 
 class OnDomain(Discretisation):
-    """Ever more random waves on points of a domain, both drawn where the states of the basis before are."""
+    """Random waves and points of a domain, both drawn where the states of the basis before are; ever more of them."""
 
     has_use_for: ClassVar[frozenset[str]] = frozenset({"n_basis", "max_basis", "samples"})
-    # Errors have errors of a third or so, and a basis around better states is rather better.
+    # Errors are only known to a third or so, and a later basis, drawn around better states, tends to be better.
     slack: ClassVar[float] = 1.5
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
         self.sizes, self.first = sizes, WAVES if problem.tol is None else FEW
-        # Programs for the second basis are there already, and it is the first one that is where the states are.
-        self.alike = int(problem.tol is not None and sizes.n_basis is None)
-        usual = REFINEMENTS if problem.tol is None else self.alike + len(sizes.counts(problem.n, self.first, MOST))
+        # With a tol the second basis has the size of the first: it needs no new compiled programs, and it is the first
+        # to be drawn where states are known to be.
+        self.repeated = int(problem.tol is not None and sizes.n_basis is None)
+        usual = REFINEMENTS if problem.tol is None else self.repeated + len(sizes.counts(problem.n, self.first, MOST))
         self.problem, self.count = problem, problem.max_steps or usual
 
     @classmethod
@@ -67,20 +74,20 @@ class OnDomain(Discretisation):
 
     @classmethod
     def check(cls, problem: Problem) -> None:
-        """Points of a domain are as many as functions want."""
+        """Evaluate the operator on a few points; a domain never has too few of them."""
         problem.look()
 
     def first_guess(self) -> DensityEstimate:
-        """Where diffusion finds the ground state, and where others may be."""
+        """Where walkers find the ground state, and where others may be."""
         return first_density(self.problem.source, self._first_walk, self._rows)
 
     @property
     def _rows(self) -> int:
-        """Of points in a guess where others may be, the same for each basis."""
+        """The number of rows in a guess for points where other states may be: the same for each basis."""
         return len(self._first_walk.everywhere) if self._first_walk else 0
 
     def _explored(self, number: int) -> Explored | None:
-        """What the walk for a basis has found, each of which has its own; that for the first one also begins it."""
+        """What walkers find. Each basis has its own walk; the first one's also gives the first guess."""
         return self._first_walk if number == 0 else explore(self.problem, number)
 
     @functools.cached_property
@@ -88,32 +95,32 @@ class OnDomain(Discretisation):
         return explore(self.problem)
 
     def trial(self, number: int, guess: DensityEstimate) -> Trial:
-        """One Rayleigh–Ritz solution; the smaller its errors, by its own account, the better."""
+        """One Rayleigh–Ritz solution, scored by the sum of its stated errors."""
         p, guess = self.problem, without_padding(DensityEstimate(*guess))
         singularities, size = p.operator.singularities(), self._size(number)
         source = source_around(guess, p.source, singularities)
-        assert p.domain is not None, "asked for before"
+        assert p.domain is not None, "why_not has checked this"
         with precision_scope("float64"):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
-            share = float(_effective(source, stream(p.seed, Stream.EFFECTIVE_SAMPLES)))
+            share = float(_effective_share(source, stream(p.seed, Stream.EFFECTIVE_SAMPLES)))
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
-        # Another basis will do better, and has functions where states may have been missed, unless this is the last.
+        # Only a settled solution is checked thoroughly: otherwise the next basis gets functions at empty places anyway.
         stated = np.hypot(found.sampling_errors, found.basis_errors)
         settled = bool((stated <= (p.tol or CONVERGED) * size_of(found)).all()) or number + 1 == self.count
         states = combined(waves, found.coefficients)
         if settled:
-            found = judged_by_sharper(p, states, found, source)
+            found = errors_measured_by_packets(p, states, found, source)
         look = look_around(p, states, found, source, self._explored(number), thorough=settled)
-        told = look.told_of(found).metrics() | {"waves": size, "effective_samples": share}
-        # Without what was missed, or a basis that nobody has looked around in would seem better.
-        return Trial(number, (waves, source, look), float(stated.sum()), told, found)
+        metrics = look.added_to(found).metrics() | {"waves": size, "effective_samples": share}
+        # The score leaves out what was missed: otherwise bases that were not checked thoroughly would seem better.
+        return Trial(number, (waves, source, look), float(stated.sum()), metrics, found)
 
     def solution(self, trial: Trial) -> Solution:
-        """With errors that have what was missed in them."""
-        return trial.basis[2].told_of(super().solution(trial))
+        """The solution with what was missed in its errors and note."""
+        return trial.basis[2].added_to(super().solution(trial))
 
     def _size(self, number: int) -> int:
-        return self.sizes.size(max(number - self.alike, 0), self.problem.n, self.first, MOST)
+        return self.sizes.size(max(number - self.repeated, 0), self.problem.n, self.first, MOST)
 
     def _fresh(self, source: Source, size: int) -> Any:
         samples = self.sizes.points(size)
@@ -122,21 +129,21 @@ class OnDomain(Discretisation):
         )
 
     def next_guess(self, trial: Trial) -> DensityEstimate:
-        """Where the states of this basis are, and where others could be."""
+        """The density of the states found in this basis, and points where others could be."""
         waves, source, look = trial.basis
         density = density_of(combined(waves, self.solution(trial).coefficients), source, self.problem.seed)
         return with_others(density, look.empty, SHARE, self._rows)
 
     def overrules(self, trial: Trial, best: Trial) -> bool:
-        """Where it has lower states, by more than the errors of both: the other one has missed some."""
+        """Whether a value is lower than the best trial's by more than their errors: the best one has missed a state."""
         if trial.solution is None or best.solution is None:
             return False
         return bool(is_lower(self.problem.sign, trial.solution, best.solution).any())
 
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
-        """Where errors no longer fall, with as many functions as before: more of them deserve another trial.
+        """STALLED if, without a `tol`, errors no longer fall and the basis is as large as the one before.
 
-        So do the first ones that are where the states are, which the second basis has.
+        A larger basis always gets its trial, and so does the third: the second is the first drawn around known states.
         """
         number = trial.number
         if self.problem.tol is not None or number < 2 or self._size(number) > self._size(number - 1):
@@ -144,23 +151,25 @@ class OnDomain(Discretisation):
         return StopReason.STALLED if trial.score > FALL * scores[number - 1] else None
 
     def network(self, trial: Trial) -> Waves:
-        """The waves."""
+        """The random waves."""
         return trial.basis[0]
 
     def measured_on(self, trial: Trial) -> Source:
-        """Where the points of this trial were drawn."""
+        """The source that this trial drew points from."""
         return trial.basis[1]
 
     def signs(self, trial: Trial, solution: Solution) -> Inexact[np.ndarray, " n"]:
-        """From other points."""
+        """Signs from fresh points."""
         waves, source, _ = trial.basis
         fresh = self._fresh(source, self._size(trial.number))
         return signs(combined(waves, solution.coefficients), fresh(purpose=Stream.SIGNS))
 
 
 def first_density(source: Source, found: Explored | None, rows: int | None = None) -> DensityEstimate:
-    """Where a walk found the ground state of −D∇² + V on a box, and others may be, in so many rows; for other problems,
-    everywhere."""
+    """The estimate from what walkers found: the ground state, and points where others may be, in `rows` rows.
+
+    If there was no walk, the density of the source.
+    """
     if found is None:
         with precision_scope("float64"):
             return anywhere_in(source)
@@ -168,6 +177,6 @@ def first_density(source: Source, found: Explored | None, rows: int | None = Non
 
 
 @eqx.filter_jit
-def _effective(source: Source, key: PRNGKeyArray) -> Float[Array, ""]:
-    """The share of equally weighted points that the points of a source are worth."""
+def _effective_share(source: Source, key: PRNGKeyArray) -> Float[Array, ""]:
+    """The effective sample size of a source's weighted points, as a share of their number."""
     return effective_share(source.sample(key, DENSITY_POINTS).weights)

@@ -1,4 +1,4 @@
-"""Which of several candidates to try next: the one choice between sharper and more functions."""
+"""Which basis to try next: faster (or sharper) functions, or more of them."""
 
 import numpy as np
 from jaxtyping import Float
@@ -7,11 +7,11 @@ from jaxtyping import Float
 def faster_then_more(
     scores: Float[np.ndarray, "more faster"], worse: float = 0.0, enough: float = -np.inf
 ) -> tuple[int, int] | None:
-    """The candidate to try next, given the scores of those that were (less is better), NaN for the others.
+    """The indices of the candidate to try next, given scores (less is better) that are NaN for those not yet tried.
 
-    Faster functions, along a row, until one is worse than the best of its row by more than `worse`; then more of them,
-    the next row, about as fast as was best, until a row is no better than the one before. Nothing after the last, or
-    where a score is at most `enough`.
+    Functions get faster along a row until one is worse than the best of its row by more than `worse`. The next row,
+    which has more functions, tries about the best speed. The search ends with None when a row is no better than the one
+    before, after the last row, or once a score is at most `enough`.
 
     >>> scores = np.array([[3.0, 1.0, 2.0, np.nan], [np.nan] * 4])
     >>> faster_then_more(scores)

@@ -6,17 +6,17 @@ import jax
 
 
 class Sizes(NamedTuple):
-    """What was asked for; nothing where that is left to the problem."""
+    """The sizes that were asked for; None where the discretisation chooses."""
 
     n_basis: int | None = None
     max_basis: int | None = None
     samples: int | None = None
 
     def size(self, step: int, n: int, first: int, most: int) -> int:
-        """The number of functions in a step, counted from zero; twice as many as in the one before, up to a limit.
+        """The number of functions of a step, counted from zero: doubled from step to step, up to a limit.
 
-        What was asked for is what is taken. Elsewhere it is `first`, at least four for each of n modes, and `most`, at
-        least 16 for each and as many as were asked to begin with.
+        It begins with `n_basis`, or with `first` but at least 4 n, for n modes. The limit is `max_basis`, or `most` but
+        at least 16 n and `n_basis`.
 
         >>> Sizes(n_basis=128).size(1, 4, 256, 1024)
         256
@@ -25,12 +25,12 @@ class Sizes(NamedTuple):
         return min(begin * 2**step, limit)
 
     def counts(self, n: int, first: int, most: int) -> list[int]:
-        """The numbers of functions of all steps that have more than the one before."""
+        """The numbers of functions of all steps, as long as they grow."""
         found = [self.size(0, n, first, most)]
         while (count := self.size(len(found), n, first, most)) > found[-1]:
             found.append(count)
         return found
 
     def points(self, functions: int) -> int:
-        """The number of points for so many functions; on a GPU, where they cost little, more."""
+        """The number of points that measure so many functions; more on a GPU, where they cost little."""
         return self.samples or functions * (64 if jax.default_backend() == "cpu" else 256)

@@ -1,1 +1,1 @@
-"""Where states are before any is known, where some were missed, and why they have not converged."""
+"""Where the states are before any is known, where some may have been missed, and why some have not converged."""

@@ -1,4 +1,4 @@
-"""Where the states are: from points with weights to a source that draws there."""
+"""Density estimates: weighted points that say where the states are, and a source that draws points there."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,57 +19,63 @@ from eigenax.sources.densities import Gaussian, LogUniformRadius
 from eigenax.sources.mixture import Mixture
 
 DENSITY_POINTS = 4096
-"""Points that tell where states are."""
-UNIFORM_SHARE, NUCLEAR_SHARE = 0.2, 0.6
+"""Points of a density estimate."""
+UNIFORM_SHARE = 0.2
+"""The share of points drawn uniformly in the box, of those that are not drawn around singularities."""
+NUCLEAR_SHARE = 0.6
+"""The share of points drawn around singularities, if there are any."""
 WIDENED = 1.3
-"""How much wider points are drawn than the states are: tails matter, and too few points there cost more than too
-many."""
+"""The width of the Gaussian that points are drawn from, over that of the states: tails matter, and too few points there
+cost more than too many."""
 LOCALISED = 0.5
-"""States this much narrower than the box, in standard deviations, are worth drawing points for."""
+"""States whose standard deviation along some axis is below this share of the box's get a Gaussian of their own."""
 
 
 class DensityEstimate(NamedTuple):
-    """Points (b, d), with the probability (b,) of each under the ground state and under all states alike."""
+    """Where the states are: points, and the probability of each of them under the states."""
 
     points: Any
+    """(b, d)"""
     ground: Any
+    """The probability of each point under the ground state, (b,); sums to one."""
     states: Any
+    """The mean of these probabilities over all states, (b,); sums to one."""
     slopes: Any
-    """Where `states` shares out v² over the points, these share out ∇v ∇vᵀ, (b, d, d); zero while that is unknown."""
+    """The same for ∇v ∇vᵀ where `states` is for v², (b, d, d); zero while the gradients are unknown."""
     guessed: Any
     """One at points where states may be but are not known to be, zero at the others, (b,)."""
 
 
-class Spread(NamedTuple):
-    """The mean and the covariance of coordinates."""
+class MeanAndCovariance(NamedTuple):
+    """The mean (m,) and the covariance (m, m) of coordinates."""
 
     mean: Float[np.ndarray, " m"]
     covariance: Float[np.ndarray, "m m"]
 
 
 def anywhere_in(source: Source) -> DensityEstimate:
-    """States that could be anywhere that a source draws points."""
-    batch = _spread(source)
+    """The density of the source itself: while nothing is known, states could be anywhere it draws points."""
+    batch = _points_of(source)
     return from_ground_state(np.asarray(batch.x, np.float64), np.asarray(batch.weights, np.float64))
 
 
 @eqx.filter_jit
-def _spread(source: Source) -> Any:
+def _points_of(source: Source) -> Any:
     return source.sample_qmc(jax.random.key(0), DENSITY_POINTS)
 
 
 def from_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> DensityEstimate:
-    """A density of weighted points with the density of the ground state's square, before others are known."""
-    alike, dims = weights / weights.sum(), points.shape[1]
-    return DensityEstimate(points, alike, alike, np.zeros((len(points), dims, dims)), np.zeros(len(points)))
+    """The estimate from weighted points of the density |ground state|², which stands for all states at first."""
+    shares, dims = weights / weights.sum(), points.shape[1]
+    return DensityEstimate(points, shares, shares, np.zeros((len(points), dims, dims)), np.zeros(len(points)))
 
 
 def with_others(
     density: DensityEstimate, points: Float[np.ndarray, "c d"], share: float, rows: int | None = None
 ) -> DensityEstimate:
-    """The same ground state, and a share of the other states at these points, if there are any.
+    """The same estimate, with this share of `states` moved to further points where states may be: `guessed` is 1.
 
-    As many `rows` are added, those beyond the points of no weight: checkpoints hold arrays of one shape.
+    Exactly `rows` rows are added, since checkpoints need arrays of one shape; rows without a point have no weight.
     """
     count, rows = len(points), len(points) if rows is None else rows
     share = share if count else 0.0
@@ -85,19 +91,19 @@ def with_others(
 
 
 def without_padding(density: DensityEstimate) -> DensityEstimate:
-    """Without rows that were added but hold no point."""
+    """The estimate without the rows of no weight that `with_others` added."""
     kept = (density.guessed == 0) | (density.states > 0)
     return DensityEstimate(*(part[kept] for part in density))
 
 
 def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
-    """Points with the probabilities of the ground state and of all states, and how fast these change there."""
+    """The estimate from functions v, the ground state first, at points of a source."""
     with precision_scope("float64"), full_precision():
         drawn = _densities(functions, source, stream(seed, Stream.DENSITY))
     x, v, slopes, weights = map(np.asarray, drawn)
     weights = weights[:, None]
     each = weights * np.abs(v) ** 2
-    # A state that is zero at all points but those it was found on could be anywhere.
+    # A state that vanishes at all these points, having lived only on those it was found on, could be anywhere.
     each = np.where(each.sum(0) > 0, each, weights)
     totals = each.sum(0)
     shares = each / totals
@@ -108,7 +114,7 @@ def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
 
 @eqx.filter_jit
 def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array, Array, Array, Array]:
-    """Points x, the values of functions there, ∇v* ∇vᵀ added up over them, and the weights of the points."""
+    """Points x, the values of the functions there, the sum of ∇v* ∇vᵀ over the functions, and the points' weights."""
 
     def at_point(x: Array) -> tuple[Array, Array]:
         slopes = jax.jacfwd(functions)(x)
@@ -118,23 +124,24 @@ def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array
     return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights
 
 
-def spread_of(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]) -> Spread:
-    """Of values with probabilities."""
+def mean_and_covariance(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]) -> MeanAndCovariance:
+    """Of values with these probabilities."""
     mean = weights @ values
     away = values - mean
-    return Spread(mean, (away * weights[:, None]).T @ away)
+    return MeanAndCovariance(mean, (away * weights[:, None]).T @ away)
 
 
 def _uniform_box(source: Source) -> Box | None:
-    """The box that a source draws uniform points of; nothing where it draws others, or none of a box."""
+    """The flat box that a source draws uniform points of; None if it draws other points."""
     domain = source.domain
     return domain.flat if domain is not None and source.density is not None else None
 
 
 def source_around(density: DensityEstimate, source: Source, singularities: tuple[tuple[float, ...], ...]) -> Source:
-    """Points where the states are, where the potential is singular, and everywhere, with honest weights.
+    """A mixture that draws points where the states are, around singularities and everywhere in the box.
 
-    What does not draw uniform points of a box stays as it is.
+    Importance weights make up for where the points are. A source that does not draw uniform points of a
+    box is returned as it is.
     """
     domain = _uniform_box(source)
     if domain is None:
@@ -143,18 +150,18 @@ def source_around(density: DensityEstimate, source: Source, singularities: tuple
     parts: list[Any] = [domain]
     shares = [UNIFORM_SHARE]
     known = density.guessed == 0
-    places = [(density.points[known], density.states[known])]
-    # What may be far away and small has points of its own.
+    clusters = [(density.points[known], density.states[known])]
+    # Guessed places may be far away and small: each cluster of them gets a Gaussian of its own.
     guessed, share = density.points[~known], density.states[~known].sum()
-    places += [(cluster, np.full(len(cluster), share / len(guessed))) for cluster in clusters_of(guessed)]
-    for points, weights in places:
+    clusters += [(cluster, np.full(len(cluster), share / len(guessed))) for cluster in clusters_of(guessed)]
+    for points, weights in clusters:
         held = weights.sum()
-        around = spread_of(points, weights / held)
+        around = mean_and_covariance(points, weights / held)
         if singularities or (np.sqrt(np.diag(around.covariance)) < LOCALISED * uniform).any():
             # What is as wide as the box is left to the uniform part: a Gaussian that wide would waste points outside.
             covariance = WIDENED**2 * around.covariance + 1e-12 * np.diag(uniform**2)
             parts.append(Gaussian(around.mean.tolist(), covariance))
-            # Without the last digits, which every density has others of, as a program would be.
+            # Shares are constants of the compiled program: rounded, equal ones share it though last digits differ.
             shares.append((1 - UNIFORM_SHARE) * round(float(held), 6))
     if len(parts) == 1 and not singularities:
         return source
@@ -166,15 +173,15 @@ def source_around(density: DensityEstimate, source: Source, singularities: tuple
 
 
 def distances_to(density: DensityEstimate, point: tuple[float, ...], box: Box | None) -> Float[np.ndarray, " b"]:
-    """How far the points of a density are from one point."""
+    """The distance of each point of the estimate from one point."""
     return values_at(OffsetFrom(point, box), density.points)[1]
 
 
 def values_at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]) -> Any:
-    """What a function gives at all points, in float64."""
-    return jax.tree.map(lambda value: np.asarray(value, np.float64), _mapped(function, jnp.asarray(points)))
+    """The values of a function of one point at all points, in float64."""
+    return jax.tree.map(lambda value: np.asarray(value, np.float64), _vmapped(function, jnp.asarray(points)))
 
 
 @eqx.filter_jit
-def _mapped(function: Callable[[Array], Any], points: Float[Array, "b d"]) -> Any:
+def _vmapped(function: Callable[[Array], Any], points: Float[Array, "b d"]) -> Any:
     return jax.vmap(function)(points)

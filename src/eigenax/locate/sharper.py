@@ -1,4 +1,4 @@
-"""How far values would still fall, measured: functions that are sharper, where residuals are, tell."""
+"""How far values would still fall, measured by adding sharper functions where the residuals are large."""
 
 import functools
 from typing import Any
@@ -21,20 +21,24 @@ from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
 
-PACKETS, POINTS = 256, 2**14
-"""Functions where residuals are, and the points that they are measured on."""
-EXPLAINED = 0.5
-"""Functions that leave more than this share of a squared residual do not tell where it comes from."""
+PACKETS = 256
+"""Wave packets that are added."""
+POINTS = 2**14
+"""Points that states and packets are measured on."""
+MAX_REST = 0.5
+"""If packets leave more than this share of a squared residual, they do not explain it, and errors stay."""
 SURE = 3
-"""Scatters that a value must rise by for it to be more than chance."""
+"""A value that rises by more than this many standard errors does so by more than chance."""
 
 
-def judged_by_sharper(problem: Problem, states: Any, found: Solution, source: Source) -> Solution:
-    """The solution, with errors of marked modes that packets where their residuals are have measured.
+def errors_measured_by_packets(problem: Problem, states: Any, found: Solution, source: Source) -> Solution:
+    """The solution, with smaller errors of marked modes where wave packets have measured them.
 
-    Residual²/gap takes all of a residual for the nearest other states. At a jump or a cusp it is of states far above,
-    which add far less. If packets take a share 1 − ρ of the squared residual away while the value falls by δ, then all
-    of it is worth δ/(1 − ρ). Where they explain little of it, and where the operator is not symmetric, errors stay.
+    The estimate residual²/gap supposes that the whole residual comes from the nearest other states. At a jump or a cusp
+    of V it comes from states far above, which contribute far less. If adding packets where the residual is large
+    removes a share 1 − ρ of the squared residual and lowers the value by δ, all of the residual is worth δ/(1 − ρ).
+    Errors stay as they are where packets explain too little, and where a value rises, as for an operator that is not
+    symmetric.
     """
     distances = distance_to_exact(found.values, found.residuals, found.next_value)
     marked = np.isfinite(distances) & (distances > MARKED * np.abs(found.values))
@@ -47,8 +51,8 @@ def judged_by_sharper(problem: Problem, states: Any, found: Solution, source: So
     rest = (better.residuals / found.residuals) ** 2
     fall = problem.sign * (found.values - better.values)
     scatter = np.hypot(found.sampling_errors, better.sampling_errors)
-    # More functions make no value rise: where one does, it is chance that decides.
-    told = marked & (rest <= EXPLAINED) & (fall >= -SURE * scatter).all()
+    # More functions cannot raise a value: if one rises by more than its scatter, this comparison says nothing.
+    told = marked & (rest <= MAX_REST) & (fall >= -SURE * scatter).all()
     measured = (np.maximum(fall, 0) + scatter) / (1 - np.where(told, rest, 0))
     return found._replace(basis_errors=np.where(told, np.fmin(found.basis_errors, measured), found.basis_errors))
 
@@ -56,7 +60,7 @@ def judged_by_sharper(problem: Problem, states: Any, found: Solution, source: So
 def _with_packets(
     problem: Problem, states: Any, found: Solution, source: Source, marked: Bool[np.ndarray, " n"]
 ) -> Solution:
-    """The best combinations of states and of packets where the residuals of some of them are."""
+    """The Rayleigh–Ritz solution in the states and in packets where the residuals of the marked ones are large."""
     p, rng = problem, np.random.default_rng(problem.seed)
     operator, singularities = p.operator.for_shallow(), p.operator.singularities()
     assert p.domain is not None, "OnDomain has one"
@@ -69,13 +73,13 @@ def _with_packets(
     there = x[rng.choice(len(x), DENSITY_POINTS // 2, p=shares / shares.sum())]
     around = source_around(with_others(density_of(states, source, p.seed), there, 0.5), p.source, singularities)
     fresh = functools.partial(FreshSamples, around, p.seed, samples=POINTS, evenly=True, precision="float64")
-    return ritz(eqx.Partial(together, states, packets), operator, fresh, p.n, p.which)
+    return ritz(eqx.Partial(concatenated, states, packets), operator, fresh, p.n, p.which)
 
 
 def squared_residuals(
     operator: Any, states: Any, values: Any, x: Float[Array, "b d"], weights: Float[Array, " b"]
 ) -> Float[Array, "b n"]:
-    """What each of some points adds to ‖(K − λ) v‖² of each function."""
+    """The contribution of each point to ‖(K − λ) v‖² of each function."""
 
     def residual(x: Float[Array, "b d"]) -> Array:
         v = jax.vmap(states)(x)
@@ -89,11 +93,11 @@ def squared_residuals(
 def _residuals_at(
     operator: Any, states: Any, source: Any, values: Any, key: PRNGKeyArray
 ) -> tuple[Float[Array, "b d"], Float[Array, "b n"]]:
-    """Points of a source, and what each adds to the squared residuals."""
+    """Points of a source, and the contribution of each to the squared residuals."""
     batch = source.sample_qmc(key, DENSITY_POINTS)
     return batch.x, squared_residuals(operator, states, values, batch.x, batch.weights)
 
 
-def together(first: Any, second: Any, x: Array) -> Array:
-    """The functions of two networks at one point."""
+def concatenated(first: Any, second: Any, x: Array) -> Array:
+    """The functions of two networks at one point, one after the other."""
     return jnp.concatenate([first(x), second(x)])

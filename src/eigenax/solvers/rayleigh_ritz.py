@@ -11,10 +11,11 @@ from jaxtyping import Float, PRNGKeyArray
 from eigenax.bases.base import Discretisation, Trial
 from eigenax.bases.domain import OnDomain
 from eigenax.bases.graph import OnGraph, OnTransitions
+from eigenax.bases.graph_cells import OnCells
 from eigenax.bases.kernel import OnPairs
 from eigenax.bases.nodal import OnNodes, OnStates
 from eigenax.bases.sizes import Sizes
-from eigenax.bases.softmax_cells import OnCells, SoftmaxCells
+from eigenax.bases.softmax_cells import SoftmaxCells
 from eigenax.bases.time_series import OnSeries
 from eigenax.checks import positive_int_or_none
 from eigenax.io.checkpoint import Load

@@ -95,7 +95,7 @@ def autoregressive(count, seed):
 
 
 def of_rows(rows, steps, **options):
-    network = ex.WithConstant(ex.MLP(rows.shape[1], 2, width=32, depth=2, key=ex.network_key(0)))
+    network = ex.WithConstant(ex.MLP(rows.shape[1], 2, width=32, depth=2, key=network_key(0)))
     solver = ex.SpIN(batch=64, samples=2048)
     options = {"network": network, "solver": solver, "max_steps": steps, "progress": False}
     return ex.solve(ex.Slowness(), ex.TimeSeries(rows, 5, held_out=0.3), 3, **options)

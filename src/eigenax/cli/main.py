@@ -30,8 +30,27 @@ eigenax: ordered eigenfunctions of linear operators, learned from samples.
 """
 
 
+NO_READER = 128 + 13
+"""Exit code when the program that reads the output, such as `head`, has ended: that of a process ended by SIGPIPE."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C."""
+    """Run a command and return its exit code.
+
+    It is 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C, and 141 when nobody reads the output any more.
+    """
+    try:
+        try:
+            return _command(arguments)
+        finally:
+            print(end="", flush=True)  # here, where the error can be caught, rather than when Python ends
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+        return NO_READER
+
+
+def _command(arguments: Sequence[str] | None) -> int:
+    """Find the command that the first word names and run it on the others."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
     commands = {"list": _list, "run": _run, "solve": _solve, "slow": _slow, "resume": _resume, "report": _report}

@@ -1,6 +1,8 @@
 """Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -12,6 +14,7 @@ from eigenax.lab.experiments.training import PUBLISHED
 if TYPE_CHECKING:
     import numpy as np
 
+    from eigenax.lab.baselines.successor import Predictor
     from eigenax.lab.datasets.gameplay import Gameplay
     from eigenax.modes import Modes
 
@@ -113,8 +116,6 @@ class Atari(SlowFeatures):
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
-        from eigenax.lab.datasets.gameplay import SIDE
-
         super().check()
         self.check_batch()
         self.check_at_least_one(
@@ -124,12 +125,37 @@ class Atari(SlowFeatures):
         self.check_positive("successor_learning_rate")
         self.check_at_least(0, "spare")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
-        if self.length >= self.frames:
-            raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
-        if self.coarse > SIDE:
-            raise ValueError(f"--coarse must be at most {SIDE}, the side of a frame; got {self.coarse}")
+        self._check_length()
+        self._check_coarse()
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
+
+    def _check_length(self) -> None:
+        """Refuse a length that no episode can have, however the game goes: each stream begins with a fresh game."""
+        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.datasets.atari import STREAM
+
+        most = min(self.frames, STREAM) - STACK + 1
+        if self.length > most:
+            raise ValueError(
+                f"--length must be at most {most}: a point is {STACK} frames, and no episode is longer than "
+                f"{min(self.frames, STREAM)} frames; got {self.length}"
+            )
+
+    def _check_coarse(self) -> None:
+        """Refuse squares of pixels so large that the last convolution sees fewer of them than its stride needs."""
+        from eigenax.lab.datasets.gameplay import SIDE
+        from eigenax.networks.convolution import side_after
+
+        def fits(coarse: int) -> bool:
+            return side_after(SIDE // coarse, self.stride, len(self.maps) - 1) >= self.stride
+
+        most = max(filter(fits, range(1, SIDE + 1)), default=1)
+        if self.coarse > most:
+            raise ValueError(
+                f"--coarse must be at most {most}, which leaves {SIDE // most} of the {SIDE} pixels of a frame's side "
+                f"to {len(self.maps)} convolutions of stride {self.stride}; got {self.coarse}"
+            )
 
     @property
     def functions(self) -> int:
@@ -141,16 +167,25 @@ class Atari(SlowFeatures):
         from eigenax.lab.baselines.successor import STACK
         from eigenax.lab.datasets.gameplay import SIDE
 
-        self.network((STACK, SIDE, SIDE), coarse=self.coarse)  # before anything is played, which takes long
+        # Playing takes long: what can be refused is refused before.
+        self.network((STACK, SIDE, SIDE), coarse=self.coarse)
+        self._check_predictor(SIDE)
         place = Path(self.data) if self.data else folder / "gameplay"
         seen = self.played(place, self.frames, self.seed, progress)
+        with self._keeping(place):
+            self._long_episodes(seen)
         other = self.played(place, self.held_out, self.held_out_seed, progress)
-        try:
+        with self._keeping(place):
             return self._measured(seen, other, folder, progress)
+
+    @contextlib.contextmanager
+    def _keeping(self, place: Path) -> Iterator[None]:
+        """Keep the gameplay where settings turn out not to fit it: only wrong input empties the folder of a run."""
+        try:
+            yield
         except InputError as error:
             if self.data:
                 raise
-            # What was played stays: a folder is emptied of a run with wrong input alone.
             raise RunError(f"{error}; a new run takes what was played with --data {place}") from error
 
     def _measured(self, seen: "Gameplay", other: "Gameplay", folder: Path, progress: bool) -> Outcome:
@@ -217,6 +252,13 @@ class Atari(SlowFeatures):
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
         network = self.network((STACK, *some.shape[1:]), some, self.coarse)
+        source = TimeSeries(self._long_episodes(seen), self.length, n_stack=STACK)
+        return self.train(source, network, DRAWS * self.clips, folder, progress)
+
+    def _long_episodes(self, seen: "Gameplay") -> "list[np.ndarray]":
+        """The frames of each episode that is long enough for a clip."""
+        from eigenax.lab.baselines.successor import STACK
+
         least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
         if not episodes:
@@ -225,24 +267,40 @@ class Atari(SlowFeatures):
                 f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}: "
                 f"--length {longest - STACK + 1} at most"
             )
-        return self.train(
-            TimeSeries(episodes, self.length, n_stack=STACK), network, DRAWS * self.clips, folder, progress
-        )
+        return episodes
+
+    def _predictor(self, side: int, actions: int) -> "Predictor":
+        """The untrained network of the successor features, for frames of this side and a game with these actions."""
+        import equinox as eqx
+
+        from eigenax.core.random_streams import Stream, stream
+        from eigenax.lab.baselines.successor import Predictor
+
+        return eqx.filter_jit(Predictor)(  # one program instead of one for each array
+            side, actions, maps=self.successor_maps, width=self.successor_width, latent=self.latent,
+            key=stream(self.seed, Stream.SUCCESSOR),
+        )  # fmt: skip
+
+    def _check_predictor(self, side: int) -> None:
+        """Refuse a network of the successor features that cannot be made; only its shapes are computed."""
+        import equinox as eqx
+
+        try:
+            eqx.filter_eval_shape(self._predictor, side, 1)
+        except (ValueError, MemoryError) as error:
+            raise InputError(
+                f"--successor-maps {self.successor_maps}, --successor-width {self.successor_width}, "
+                f"--latent {self.latent}: {error}"
+            ) from error
 
     def _successors(
         self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
     ) -> "dict[str, np.ndarray]":
         """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
-        import equinox as eqx
-
-        from eigenax.core.random_streams import Stream, stream
-        from eigenax.lab.baselines.successor import STACK, AgentSteps, Predictor, eigenpurposes, learn_successors
+        from eigenax.lab.baselines.successor import STACK, AgentSteps, eigenpurposes, learn_successors
         from eigenax.over_time import values_over
 
-        fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
-            seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
-            latent=self.latent, key=stream(self.seed, Stream.SUCCESSOR),
-        )  # fmt: skip
+        fresh = self._predictor(seen.frames.shape[1], int(seen.actions.max()) + 1)
         network = learn_successors(
             AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
             steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,

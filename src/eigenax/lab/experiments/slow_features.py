@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from eigenax.errors import InputError
-from eigenax.lab.experiment import Experiment
+from eigenax.lab.experiment import IterativeExperiment
 from eigenax.lab.experiments.training import SpINSettings
 
 if TYPE_CHECKING:
@@ -35,11 +35,13 @@ class Offer(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class SlowFeatures(Experiment):
+class SlowFeatures(IterativeExperiment):
     """Settings and training of a network that looks at successive frames."""
 
     kernel: ClassVar[int] = 5
     """Side of the convolutions' kernels."""
+    stride: ClassVar[int] = 2
+    """Stride of the convolutions: each divides the sides of an image by it, rounded up."""
     noun: ClassVar[str] = "feature"
     values: ClassVar[str] = "Slowness"
     reading: ClassVar[str] = (
@@ -126,6 +128,7 @@ class SlowFeatures(Experiment):
                 self.functions,
                 channels=self.maps,
                 kernel=self.kernel,
+                stride=self.stride,
                 width=self.width,
                 activation=self.activation,
                 sparsity=self.sparsity,

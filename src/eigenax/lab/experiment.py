@@ -90,8 +90,6 @@ class Experiment(Settings, abc.ABC):
     """The first is the default."""
     given_first: ClassVar[tuple[str, ...]] = ("preset",)
     """Settings that say what the others are where these are not given: the arguments of `with_preset`."""
-    least_steps: ClassVar[int] = 1
-    """Zero where that stands for as many as it takes."""
     noun: ClassVar[str] = "mode"
     values: ClassVar[str] = "Eigenvalues"
     """What a run finds, what their numbers are, and how those are to be read, on its page."""
@@ -106,8 +104,6 @@ class Experiment(Settings, abc.ABC):
     """Seed of everything random."""
     preset: str = ""
     """Set of defaults that the other settings change."""
-    steps: int = 1000
-    """Training steps."""
 
     def __init_subclass__(cls):
         if "command" not in cls.__dict__ and hasattr(cls, "name"):
@@ -133,13 +129,32 @@ class Experiment(Settings, abc.ABC):
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         self.check_at_least_one("n")
-        self.check_at_least(self.least_steps, "steps")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
         type(self).with_preset(self.preset)
 
+    @abc.abstractmethod
+    def run(self, folder: "Path", progress: bool) -> Outcome:
+        """Train in a folder, or continue from the checkpoints there, and measure what was found."""
+
+
+@dataclasses.dataclass(frozen=True)
+class IterativeExperiment(Experiment):
+    """An experiment that `eigenax.solve` solves in a limited number of steps."""
+
+    least_steps: ClassVar[int] = 1
+    """The smallest number of steps allowed: 0 where 0 means as many as it takes."""
+
+    steps: int = 1000
+    """Training steps."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least(self.least_steps, "steps")
+
     def solved(self, operator: "Operator", source: Any, folder: "Path", progress: bool, **more: Any) -> "Modes":
-        """The modes that `eigenax.solve` finds with these settings and more."""
+        """The modes that `eigenax.solve` finds with n, steps and seed of these settings; `more` overrides them."""
         import eigenax
 
         usual = {"n": self.n, "max_steps": self.steps or None, "seed": self.seed}
@@ -147,10 +162,6 @@ class Experiment(Settings, abc.ABC):
             return eigenax.solve(operator, source, **usual | more, checkpoint_dir=folder, progress=progress)
         except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
             raise InputError(str(error)) from error
-
-    @abc.abstractmethod
-    def run(self, folder: "Path", progress: bool) -> Outcome:
-        """Train in a folder, going on from what is there, and measure."""
 
 
 def flag(name: str) -> str:

@@ -47,16 +47,12 @@ class Digits(Experiment):
     """Cells, whose shares the functions combine: the size of the model."""
     neighbors: int = 10
     """Images that each one is joined with."""
-    steps: int = 1
-    """Nothing is trained: of no effect."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_at_least_one("neighbors")
         self.check_at_least(self.n + 1, "cells")
-        if self.steps != 1:
-            raise ValueError(f"--steps has no effect here, where nothing is trained: leave it out; got {self.steps}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Fit on four fifths, embed the rest, and compare with the full decomposition and with Nyström's."""

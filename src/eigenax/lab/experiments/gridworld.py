@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     from eigenax.lab.baselines.graph import Graph
@@ -16,7 +16,7 @@ ALIKE, ALIKE_IN_STEPS = 1e-6, 1e-2
 
 
 @dataclasses.dataclass(frozen=True)
-class GridWorld(Experiment):
+class GridWorld(IterativeExperiment):
     """The smoothest functions of (x, y) over the free cells of a map, against the eigenvectors of its graph."""
 
     name: ClassVar[str] = "gridworld"

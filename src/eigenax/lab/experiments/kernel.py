@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ RANDOM_POINTS = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelModes(Experiment):
+class KernelModes(IterativeExperiment):
     """The first eigenfunctions of K u(x) = E_x'[k(x, x') u(x')], x and x' standard normal."""
 
     name: ClassVar[str] = "kernel"

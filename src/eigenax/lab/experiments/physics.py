@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Physics(Experiment):
+class Physics(IterativeExperiment):
     """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
 
     presets: ClassVar[dict[str, Preset]] = {

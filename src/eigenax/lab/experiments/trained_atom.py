@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 from eigenax.lab.experiments.training import PUBLISHED, SpINSettings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ GRID_POINTS = 128
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainedAtom(Experiment):
+class TrainedAtom(IterativeExperiment):
     """The lowest states of the two-dimensional hydrogen atom, as a network that is trained."""
 
     name: ClassVar[str] = "hydrogen"

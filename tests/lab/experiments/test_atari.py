@@ -9,7 +9,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.cli.main import main
-from eigenax.lab.datasets.atari import _track_quietly, gameplay
+from eigenax.lab.datasets.atari import _start_quiet_resource_tracker, gameplay
 from eigenax.lab.experiments.atari import Atari
 from eigenax.lab.experiments.training import SpINSettings
 
@@ -95,6 +95,6 @@ def test_programs_that_free_semaphores_do_not_warn_of_them(monkeypatch):
     monkeypatch.setattr(resource_tracker, "ensure_running", lambda: seen.append(os.environ["PYTHONWARNINGS"]))
     monkeypatch.setenv("PYTHONWARNINGS", "default")
     seen = []
-    _track_quietly()
+    _start_quiet_resource_tracker()
     assert seen == ["default,ignore:resource_tracker"]
     assert os.environ["PYTHONWARNINGS"] == "default"

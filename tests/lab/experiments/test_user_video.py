@@ -10,7 +10,7 @@ import pytest
 import eigenax
 from eigenax.cli.main import main
 from eigenax.lab.experiments.folder import release
-from eigenax.lab.experiments.user_video import of_clocks
+from eigenax.lab.experiments.user_video import clock_warning
 from eigenax.lab.scores.slowness import delta_values
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
@@ -136,9 +136,9 @@ def test_a_feature_slower_than_the_held_out_time_is_no_cause_for_alarm(tmp_path,
 def test_features_that_are_a_clock_are_called_out():
     phase = np.pi * (np.arange(250)[:, None] + 0.5) / 250
     clocks = np.sqrt(2) * np.cos(phase * [1, 2, 3, 7]) + 0.05 * np.random.default_rng(0).normal(size=(250, 4))
-    (said,) = of_clocks(clocks)
+    (said,) = clock_warning(clocks)
     assert said.startswith("the first 3 features are cosines of the time of this film (R² 0.99")
-    assert of_clocks(np.sin(2 * phase)) == []  # a swing, there and back
+    assert clock_warning(np.sin(2 * phase)) == []  # a swing, there and back
 
 
 def passing(frames, height=8, width=16):

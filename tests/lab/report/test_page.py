@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from eigenax.cli.main import _parse_settings
-from eigenax.lab.experiments import EVERY, EXPERIMENTS, find_experiment
+from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experiment
 from eigenax.lab.experiments.bouncing_balls import BouncingBalls
 from eigenax.lab.experiments.folder import claim, read_experiment
 from eigenax.lab.experiments.hydrogen import Hydrogen
@@ -32,12 +32,12 @@ def test_the_command_on_the_page_gives_the_same_settings(experiment):
     words = shlex.split(command(experiment))
     first = len(experiment.command) + 1
     assert words[:first] == ["eigenax", *experiment.command]
-    assert _parse_settings(find_experiment(experiment.name, EVERY), words[first:]).settings == experiment
+    assert _parse_settings(find_experiment(experiment.name, ALL_EXPERIMENTS), words[first:]).settings == experiment
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_EXPERIMENTS)
 def test_a_preset_is_what_its_name_gives_on_the_command_line(name):
-    cls = find_experiment(name, EVERY)
+    cls = find_experiment(name, ALL_EXPERIMENTS)
     first, *_ = cls.presets
     assert _parse_settings(cls, []).settings == cls.with_preset(first)
     for preset in cls.presets:

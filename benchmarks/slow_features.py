@@ -74,7 +74,7 @@ def seen(frames: Float[np.ndarray, "time h w"], count: int) -> Float[np.ndarray,
 
 def hierarchical(problem: BouncingBalls) -> Float[np.ndarray, " n"]:
     """Slowness of the best network's features on the other video."""
-    frames, other = (drawn(problem, video.positions) for video in (problem.video, problem.other_video))
+    frames, other = (drawn(problem, video.positions) for video in (problem.video, problem.held_out_video))
     networks = candidates(problem.size)
     cores = os.cpu_count() or 1
     os.environ["OPENBLAS_NUM_THREADS"] = str(max(1, cores // len(networks)))  # of the processes that try networks

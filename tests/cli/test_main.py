@@ -1,6 +1,7 @@
 """The command line: help at once, one sentence for wrong input, and nothing already there is lost."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,16 @@ def test_help_needs_no_jax(words):
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("words", [["list"], ["run", "hydrogen", "--help"]])
+def test_a_reader_that_ends_early_is_no_error(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as nowhere:
+        command = [sys.executable, "-m", "eigenax.cli.main", *words]
+        done = subprocess.run(command, stdout=nowhere, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_help_has_the_flags_of_the_preset_and_no_others(capsys):
     of_best, of_quick = {"--dims", "--charge", "--tol"}, {"--learning-rate", "--batch", "--ema-rate", "--inputs"}
     for words, has, lacks in ([], of_best, of_quick), (["--preset", "quick"], of_quick, of_best):
@@ -172,6 +183,7 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "double-well", "--b", "0"], "--b must be positive"),
         (["run", "sphere", "--radius", "inf"], "--radius must be positive"),
         (["run", "torus", "--minor", "3"], "--minor must be less than --major, 2; got 3"),
+        (["run", "digits", "--steps", "3"], "Unrecognized options: --steps"),
         (["run", "solve"], "unknown experiment 'solve'"),
         (["resume", "no/such/folder"], "no/such/folder holds no run"),
         (["report", "no/such/folder"], "no/such/folder holds no run"),

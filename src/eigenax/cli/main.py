@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from eigenax.lab.experiments import EVERY, EXPERIMENTS, find_experiment
+from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
     from eigenax.lab.experiment import Experiment
@@ -30,8 +30,27 @@ eigenax: ordered eigenfunctions of linear operators, learned from samples.
 """
 
 
+NO_READER = 128 + 13
+"""Exit code when the program that reads the output, such as `head`, has ended: that of a process ended by SIGPIPE."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C."""
+    """Run a command and return its exit code.
+
+    It is 0, 1 for a run that diverged, 2 for wrong input, 130 for Ctrl-C, and 141 if nobody reads the output any more.
+    """
+    try:
+        try:
+            return _command(arguments)
+        finally:
+            print(end="", flush=True)  # here, where the error can be caught, rather than when Python ends
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+        return NO_READER
+
+
+def _command(arguments: Sequence[str] | None) -> int:
+    """Find the command that the first word names and run it on the others."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     command, *rest = words or ["--help"]
     commands = {"list": _list, "run": _run, "solve": _solve, "slow": _slow, "resume": _resume, "report": _report}
@@ -42,16 +61,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif command not in commands:
         return _fail(f"unknown command {command!r}; there are: {', '.join(commands)}")
     else:
-        return _guarded(commands[command], rest)
+        return _run_without_traceback(commands[command], rest)
     return 0
 
 
-def _guarded(command: Any, words: list[str]) -> int:
-    """Run a command, with one sentence instead of a traceback for whatever a user can cause."""
+def _run_without_traceback(command: Any, words: list[str]) -> int:
+    """Run a command; for every error that a user can cause, print one sentence instead of a traceback."""
     from eigenax.errors import DivergedError, InterruptedRun, RunError, SingularMomentsError
 
     warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
-    with _ending_on_interrupt():
+    with _end_on_interrupt():
         try:
             return command(words)
         except InterruptedRun as stop:
@@ -63,20 +82,19 @@ def _guarded(command: Any, words: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _ending_on_interrupt(folder: Path | None = None) -> Iterator[None]:
-    """Let Ctrl-C end the program at once with one sentence; files are whole or absent whenever that happens.
+def _end_on_interrupt(folder: Path | None = None) -> Iterator[None]:
+    """End the program at once on Ctrl-C, with one sentence; once `folder` holds a run, it says how to resume that.
 
-    It says how to resume the run in a folder, once there is one.
-
-    An exception instead could come up inside an import or a compiler, which do not survive it. While training, the
-    loop has its own answer.
+    This is safe at any moment, since files are written atomically: each is complete or absent. An exception would not
+    be safe: it could be raised inside an import or a compilation, which do not survive it. The training loop handles
+    Ctrl-C itself.
     """
 
     from eigenax.lab.experiments.folder import SETTINGS
 
     def end(signum, frame):
         restore_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-        message = f"stopped; {_go_on(folder)}" if folder and (folder / SETTINGS).exists() else "stopped"
+        message = f"stopped; {_resume_hint(folder)}" if folder and (folder / SETTINGS).exists() else "stopped"
         os.write(2, f"{restore_cursor}\neigenax: {message}\n".encode())
         os._exit(130)
 
@@ -108,15 +126,15 @@ def _run(words: list[str]) -> int:
 
 
 def _solve(words: list[str]) -> int:
-    return _begin("solve", words or ["--help"], EVERY)
+    return _begin("solve", words or ["--help"], ALL_EXPERIMENTS)
 
 
 def _slow(words: list[str]) -> int:
-    return _begin("slow", words, EVERY)
+    return _begin("slow", words, ALL_EXPERIMENTS)
 
 
 def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
-    """Read settings, make a folder for them, and run."""
+    """Parse and check the settings, claim a folder for the run, and execute it."""
     from eigenax.errors import InputError, RunError
     from eigenax.lab.experiments.folder import claim, default_folder, release
 
@@ -127,7 +145,7 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
     except ValueError as error:
         raise RunError(str(error)) from error
     folder = options.out or default_folder(settings)
-    with _ending_on_interrupt(folder):
+    with _end_on_interrupt(folder):
         before = claim(folder, settings)
         try:
             return _execute(settings, folder, options.quiet)
@@ -162,18 +180,18 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
     from eigenax.errors import DivergedError, InterruptedRun
 
     try:
-        with _ending_on_interrupt(folder):
+        with _end_on_interrupt(folder):
             from eigenax.lab.experiments.runner import execute
 
             result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
-        raise InterruptedRun(f"{stop}; {_go_on(folder)}", stop.snapshot) from None
+        raise InterruptedRun(f"{stop}; {_resume_hint(folder)}", stop.snapshot) from None
     except DivergedError as error:
         raise DivergedError(f"{error}, in {folder}", error.snapshot) from None
     return _show(experiment, folder, result)
 
 
-def _go_on(folder: Path) -> str:
+def _resume_hint(folder: Path) -> str:
     return f"go on with `eigenax resume {folder}`"
 
 
@@ -187,10 +205,10 @@ def _show(experiment: "Experiment", folder: Path, result: dict[str, Any]) -> int
 
 
 def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
-    """Settings from the command line, over those of the preset that is named there."""
+    """The settings of the preset that the command line names, changed by the other flags there."""
     import tyro
 
-    choice = dataclasses.make_dataclass("Choice", [(name, str, "") for name in cls.given_first])
+    choice = dataclasses.make_dataclass("Choice", [(name, str, "") for name in cls.determine_defaults])
     chosen, _ = tyro.cli(choice, args=words, return_unknown_args=True, add_help=False)
     usual = cls.with_preset(**vars(chosen))
     out = tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/.")
@@ -208,7 +226,7 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
         args=words,
         default=options(usual),
         prog=" ".join(["eigenax", *cls.command]),
-        description=_about(cls, usual.preset),
+        description=_description(cls, usual.preset),
         config=(tyro.conf.UseAppendAction, tyro.conf.OmitArgPrefixes),
     )
     parsed, unknown = parse(return_unknown_args=True)
@@ -218,8 +236,8 @@ def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
     return parsed
 
 
-def _about(cls: "type[Experiment]", preset: str) -> str:
-    """What an experiment is, and its presets, one a line."""
+def _description(cls: "type[Experiment]", preset: str) -> str:
+    """The text above the flags in the help: what the experiment is, and its presets, one on each line."""
     width = max(map(len, cls.presets))
     lines = [f"  {name:{width}}  {about}" for name, (about, *_) in cls.presets.items()]
     heading = f"Presets; flags and defaults below are those of {preset}:"
@@ -227,7 +245,7 @@ def _about(cls: "type[Experiment]", preset: str) -> str:
 
 
 def _refuse_flags_of_other_presets(cls: "type[Experiment]", preset: str, unknown: list[str]) -> None:
-    """Say of a flag that another preset has which ones these are."""
+    """Raise `ValueError` for the first flag that only other presets have, naming these presets."""
     from eigenax.lab.experiment import flag
 
     settings = {other: {f"--{flag(name)}" for name in cls.with_preset(other).flat()} for other in cls.presets}

@@ -9,9 +9,9 @@ from eigenax.lab.report.digits import decimals, rounded
 
 
 def print_table(result: dict[str, Any], noun: str) -> None:
-    """For each mode or feature: learned ± standard error, exact values with relative errors, and what else there is."""
+    """Print one row for each mode or feature, with the columns that the result has."""
     exact, errors, more = result.get("exact"), result.get("relative_errors"), result.get("columns", {})
-    doubted = result.get("unconverged") or [False] * len(result["eigenvalues"])
+    unconverged = result.get("unconverged") or [False] * len(result["eigenvalues"])
     with_residuals = set(result["residuals"]) != {None}
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in (
@@ -21,25 +21,25 @@ def print_table(result: dict[str, Any], noun: str) -> None:
         *(("residual",) if with_residuals else ()),
         *(("exact", "relative error") if exact is not None else ()),
         *more,
-        *([""] if any(doubted) else ()),
+        *([""] if any(unconverged) else ()),
     ):
         table.add_column(column, justify="right", vertical="bottom")
     digits = decimals(result["standard_errors"])
     columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
-    for k, (value, error, rest) in enumerate(zip(*columns, strict=True)):
+    for k, (value, error, residual) in enumerate(zip(*columns, strict=True)):
         row = [str(k + 1), rounded(value, digits), "–" if error is None else f"{error:.1g}"]
         if with_residuals:
-            row.append("" if rest is None else f"{rest:.1g}")
+            row.append("" if residual is None else f"{residual:.1g}")
         if exact is not None and errors is not None:
             row += [rounded(exact[k], digits), f"{errors[k]:.1e}"]
         table.add_row(
             *row,
             *("–" if values[k] is None else f"{values[k]:.3g}" for values in more.values()),
-            *(["*"] if doubted[k] else ()),
+            *(["*"] if unconverged[k] else ()),
         )
     console = Console()
     console.print(table)
-    if any(doubted):
+    if any(unconverged):
         console.print("* not converged, as its residual or its errors tell", highlight=False)
     if result.get("mean_relative_error") is not None:
         console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)

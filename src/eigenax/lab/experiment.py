@@ -1,4 +1,4 @@
-"""What every experiment has: settings with presets, and a run that leaves a folder.
+"""The base class of all experiments: settings with presets, and a run whose results go into a folder.
 
 Nothing here imports JAX, so that the command line can show help at once.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What a run found, before it is written down."""
+    """What a run found, before it is written to files."""
 
     modes: "Modes"
     result: dict[str, Any]
@@ -31,22 +31,22 @@ class Outcome(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """Settings that go by a name."""
+    """A set of settings with a name."""
 
     about: str
-    """What they are for, in a line."""
+    """What the preset is for, in one line."""
     values: dict[str, Any] = {}  # noqa: RUF012
-    """What differs from the defaults."""
+    """The settings that differ from the defaults."""
     settings: "type[Experiment] | None" = None
-    """Their class, where it is not the experiment's."""
+    """The class of these settings, if it is not the experiment itself."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings, some of which may be parts with settings of their own; on the command line all are flags."""
+    """Settings, which may contain groups of further settings. On the command line every one has a flag."""
 
     def flat(self) -> dict[str, Any]:
-        """All settings by name, those of parts among them."""
+        """All settings by name, including those inside groups."""
         values: dict[str, Any] = {}
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
@@ -70,7 +70,7 @@ class Settings:
                 raise ValueError(f"--{flag(name)} must be positive and finite; got {getattr(self, name)}")
 
     def check_not_negative(self, *names: str) -> None:
-        """Refuse settings that are negative or not finite; zero stands for an automatic choice."""
+        """Refuse settings that are negative or not finite; zero means an automatic choice."""
         for name in names:
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"--{flag(name)} must be positive, or 0 for automatic; got {getattr(self, name)}")
@@ -78,36 +78,34 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment(Settings, abc.ABC):
-    """Settings of an experiment; `presets` change several defaults at once, and may have other settings."""
+    """Settings of an experiment, and its run. A preset changes several defaults, or is of another settings class."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     command: ClassVar[tuple[str, ...]]
-    """The words after `eigenax` that run it, before its settings."""
+    """The words after `eigenax` that start it, before its settings."""
     positional: ClassVar[tuple[str, ...]] = ()
-    """Settings that are given without a flag."""
+    """Names of the settings that are given without a flag."""
     presets: ClassVar[dict[str, Preset]]
-    """The first is the default."""
-    given_first: ClassVar[tuple[str, ...]] = ("preset",)
-    """Settings that say what the others are where these are not given: the arguments of `with_preset`."""
-    least_steps: ClassVar[int] = 1
-    """Zero where that stands for as many as it takes."""
+    """Presets by name; the first is the default."""
+    determine_defaults: ClassVar[tuple[str, ...]] = ("preset",)
+    """Names of the settings that determine the defaults of all others: the arguments of `with_preset`."""
     noun: ClassVar[str] = "mode"
-    values: ClassVar[str] = "Eigenvalues"
-    """What a run finds, what their numbers are, and how those are to be read, on its page."""
+    """What a run finds, in the singular: the heading of the table's first column."""
+    heading: ClassVar[str] = "Eigenvalues"
+    """The heading of the table on the page of a run."""
     reading: ClassVar[str] = (
-        "Learned values are Rayleigh quotients on fresh samples; the standard error has their sampling scatter and "
-        "what more functions or training would still change, and the residual shows what is left to learn."
+        "Learned values are Rayleigh quotients on fresh samples. The standard error combines their sampling error with "
+        "what more functions or more training would still change; the residual shows what is left to learn."
     )
+    """How the table is to be read: the paragraph below it on the page."""
 
     n: int = 9
     """Number of modes."""
     seed: int = 0
     """Seed of everything random."""
     preset: str = ""
-    """Set of defaults that the other settings change."""
-    steps: int = 1000
-    """Training steps."""
+    """Named set of defaults, which the other settings change."""
 
     def __init_subclass__(cls):
         if "command" not in cls.__dict__ and hasattr(cls, "name"):
@@ -119,7 +117,7 @@ class Experiment(Settings, abc.ABC):
 
     @classmethod
     def with_preset(cls, preset: str = "") -> Any:
-        """The settings of a preset, or of the first one; they may be of another class."""
+        """The settings of a preset, by default the first; they may be of another class."""
         preset = preset or next(iter(cls.presets))
         if preset not in cls.presets:
             raise ValueError(f"unknown preset {preset!r} for {cls.name}; there are: {', '.join(cls.presets)}")
@@ -127,19 +125,38 @@ class Experiment(Settings, abc.ABC):
         return (settings or cls)(preset=preset, **values)
 
     def resolved(self) -> Self:
-        """The same settings without what depends on where and when they are read, such as the working folder."""
+        """The same settings, independent of the working folder: every relative path is made absolute."""
         return self
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         self.check_at_least_one("n")
-        self.check_at_least(self.least_steps, "steps")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be at least 0 and below 2**32; got {self.seed}")
         type(self).with_preset(self.preset)
 
+    @abc.abstractmethod
+    def run(self, folder: "Path", progress: bool) -> Outcome:
+        """Train in a folder, or continue from the checkpoints there, and measure what was found."""
+
+
+@dataclasses.dataclass(frozen=True)
+class IterativeExperiment(Experiment):
+    """An experiment that `eigenax.solve` solves in a limited number of steps."""
+
+    least_steps: ClassVar[int] = 1
+    """The smallest number of steps allowed: 0 where 0 means as many as it takes."""
+
+    steps: int = 1000
+    """Training steps."""
+
+    def check(self) -> None:
+        """Raise `ValueError` naming the first setting that makes no sense."""
+        super().check()
+        self.check_at_least(self.least_steps, "steps")
+
     def solved(self, operator: "Operator", source: Any, folder: "Path", progress: bool, **more: Any) -> "Modes":
-        """The modes that `eigenax.solve` finds with these settings and more."""
+        """The modes that `eigenax.solve` finds with n, steps and seed of these settings; `more` overrides them."""
         import eigenax
 
         usual = {"n": self.n, "max_steps": self.steps or None, "seed": self.seed}
@@ -148,20 +165,16 @@ class Experiment(Settings, abc.ABC):
         except ValueError as error:  # what only the solver could see, such as a potential that is infinite somewhere
             raise InputError(str(error)) from error
 
-    @abc.abstractmethod
-    def run(self, folder: "Path", progress: bool) -> Outcome:
-        """Train in a folder, going on from what is there, and measure."""
-
 
 def flag(name: str) -> str:
-    """How a setting is called on the command line."""
+    """The name of a setting on the command line."""
     return name.replace("_", "-")
 
 
-def numbers(name: str, text: str, count: int) -> tuple[float, ...]:
-    """Comma-separated numbers, or one that stands for all.
+def parse_numbers(name: str, text: str, count: int) -> tuple[float, ...]:
+    """Read `count` comma-separated numbers, or a single number that is repeated `count` times.
 
-    >>> numbers("low", "-1", 2), numbers("low", "-1, -2.5", 2)
+    >>> parse_numbers("low", "-1", 2), parse_numbers("low", "-1, -2.5", 2)
     ((-1.0, -1.0), (-1.0, -2.5))
     """
     try:
@@ -173,10 +186,12 @@ def numbers(name: str, text: str, count: int) -> tuple[float, ...]:
     return values if len(values) == count else values * count
 
 
-def boundaries(text: str, dims: int) -> "tuple[Boundary, ...]":
-    """Comma-separated words, or one that stands for all axes; two of them with a colon are for the faces of one axis.
+def parse_boundaries(text: str, dims: int) -> "tuple[Boundary, ...]":
+    """Read the boundary of each axis from comma-separated words, or that of all axes from one word.
 
-    >>> boundaries("neumann", 2), boundaries("dirichlet:neumann, periodic", 2)
+    Two words joined by a colon are for the lower and the upper face of one axis.
+
+    >>> parse_boundaries("neumann", 2), parse_boundaries("dirichlet:neumann, periodic", 2)
     (('neumann', 'neumann'), (('dirichlet', 'neumann'), 'periodic'))
     """
     from eigenax.domains.box import Box

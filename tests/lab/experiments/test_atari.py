@@ -9,7 +9,7 @@ import pytest
 
 import eigenax as ex
 from eigenax.cli.main import main
-from eigenax.lab.datasets.atari import _track_quietly, gameplay
+from eigenax.lab.datasets.atari import _start_quiet_resource_tracker, gameplay
 from eigenax.lab.experiments.atari import Atari
 from eigenax.lab.experiments.training import SpINSettings
 
@@ -53,7 +53,12 @@ def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
         (["--successor-steps", "0"], "--successor-steps must be at least 1; got 0"),
         (["--latent", "4"], "--latent must be at least --n, 5; got 4"),
         (["--coarse", "0"], "--coarse must be at least 1; got 0"),
-        (["--coarse", "85"], "--coarse must be at most 84, the side of a frame; got 85"),
+        (["--coarse", "85"], "--coarse must be at most 16, which leaves 5 of the 84 pixels of a frame's side"),
+        (["--coarse", "17"], "to 3 convolutions of stride 2; got 17"),
+        (["--channels", "4,4,4,4", "--coarse", "16"], "--coarse must be at most 9, which leaves 9 of the 84 pixels"),
+        (["--frames", "2000", "--length", "1998"], "--length must be at most 1997: a point is 4 frames"),
+        (["--length", "2500"], "--length must be at most 2497: a point is 4 frames, and no episode is longer"),
+        (["--latent", str(10**13)], "--successor-maps 64, --successor-width 1024, --latent 10000000000000: Unable to"),
         (["--spare", "-1"], "--spare must be at least 0; got -1"),
         (["--clips", "1"], "--clips times --length must be more than the 10 functions that are learned; got 10"),
         (["--held-out", "10"], "--held-out must be at least 1000; got 10"),
@@ -62,6 +67,7 @@ def test_a_game_that_is_not_there_is_one_sentence(tmp_path, capsys):
 def test_settings_that_make_no_sense_are_refused_by_name(words, said, tmp_path, capsys):
     assert main(["run", "atari", *words, "--out", str(tmp_path / "run")]) == 2
     assert said in capsys.readouterr().err
+    assert not (tmp_path / "run" / "gameplay").exists()
 
 
 def test_the_paper_preset_is_the_published_one():
@@ -82,12 +88,13 @@ def test_what_was_played_stays_where_it_does_not_fit_the_settings(tmp_path, caps
     assert "--length 900 takes episodes of 903 frames; the longest there is has" in said
     assert f"a new run takes what was played with --data {folder / 'gameplay'}" in said
     assert len(gameplay("breakout", 1500, folder / "gameplay" / "breakout-1500-seed0").frames) == 1500
+    assert not (folder / "gameplay" / "breakout-1000-seed65536").exists()  # no need to play that as well
 
 
 def test_programs_that_free_semaphores_do_not_warn_of_them(monkeypatch):
     monkeypatch.setattr(resource_tracker, "ensure_running", lambda: seen.append(os.environ["PYTHONWARNINGS"]))
     monkeypatch.setenv("PYTHONWARNINGS", "default")
     seen = []
-    _track_quietly()
+    _start_quiet_resource_tracker()
     assert seen == ["default,ignore:resource_tracker"]
     assert os.environ["PYTHONWARNINGS"] == "default"

@@ -41,7 +41,6 @@ def test_a_fifth_is_held_out():
     [
         ({"cells": 10}, "--cells must be at least 11; got 10"),
         ({"neighbors": 0}, "--neighbors"),
-        ({"steps": 50}, "--steps has no effect here"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, said):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eigenax as ex
-from eigenax.lab.experiment import numbers
+from eigenax.lab.experiment import parse_numbers
 from eigenax.lab.experiments.box import BoxModes
 from eigenax.lab.experiments.double_well import DoubleWell
 from eigenax.lab.experiments.folder import claim, read_experiment
@@ -128,4 +128,4 @@ def test_ten_dimensions_need_no_more_settings_than_two():
 @pytest.mark.parametrize("text", ["", "1,2", "a", "1,nan,2", "inf", "1,,2"])
 def test_numbers_that_are_none_are_refused(text):
     with pytest.raises(ValueError, match="--low must be one number, or 3 with commas"):
-        numbers("low", text, 3)
+        parse_numbers("low", text, 3)

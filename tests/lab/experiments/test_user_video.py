@@ -10,7 +10,7 @@ import pytest
 import eigenax
 from eigenax.cli.main import main
 from eigenax.lab.experiments.folder import release
-from eigenax.lab.experiments.user_video import of_clocks
+from eigenax.lab.experiments.user_video import clock_warning
 from eigenax.lab.scores.slowness import delta_values
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]
@@ -109,7 +109,7 @@ def test_features_that_know_their_frames_by_heart_are_called_out(tmp_path, capsy
     words = ["--n", "2", "--steps", "200", "--clips", "4", "--channels", "8", "--width", "64", "--quiet"]
     assert slow(tmp_path / "noise.npy", *words, "--out", tmp_path / "run") == 0
     assert "from one held-out row to the next the features change" in capsys.readouterr().out.replace("\n", " ")
-    assert "they know those rows by heart" in (tmp_path / "run" / "report.html").read_text()
+    assert "they overfit the rows learned from" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_features_are_those_of_the_step_that_was_best_on_other_frames(tmp_path, capsys):
@@ -136,9 +136,9 @@ def test_a_feature_slower_than_the_held_out_time_is_no_cause_for_alarm(tmp_path,
 def test_features_that_are_a_clock_are_called_out():
     phase = np.pi * (np.arange(250)[:, None] + 0.5) / 250
     clocks = np.sqrt(2) * np.cos(phase * [1, 2, 3, 7]) + 0.05 * np.random.default_rng(0).normal(size=(250, 4))
-    (said,) = of_clocks(clocks)
+    (said,) = clock_warning(clocks)
     assert said.startswith("the first 3 features are cosines of the time of this film (R² 0.99")
-    assert of_clocks(np.sin(2 * phase)) == []  # a swing, there and back
+    assert clock_warning(np.sin(2 * phase)) == []  # a swing, there and back
 
 
 def passing(frames, height=8, width=16):

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from eigenax.cli.main import _parse_settings
-from eigenax.lab.experiments import EVERY, EXPERIMENTS, find_experiment
+from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experiment
 from eigenax.lab.experiments.bouncing_balls import BouncingBalls
 from eigenax.lab.experiments.folder import claim, read_experiment
 from eigenax.lab.experiments.hydrogen import Hydrogen
@@ -14,7 +14,7 @@ from eigenax.lab.experiments.oscillator import Oscillator
 from eigenax.lab.experiments.trained_atom import TrainedAtom
 from eigenax.lab.experiments.training import SpINSettings
 from eigenax.lab.experiments.user_potential import UserPotential
-from eigenax.lab.report.page import command, mode_rows
+from eigenax.lab.report.page import command, mode_rows, write_page
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,12 @@ def test_the_command_on_the_page_gives_the_same_settings(experiment):
     words = shlex.split(command(experiment))
     first = len(experiment.command) + 1
     assert words[:first] == ["eigenax", *experiment.command]
-    assert _parse_settings(find_experiment(experiment.name, EVERY), words[first:]).settings == experiment
+    assert _parse_settings(find_experiment(experiment.name, ALL_EXPERIMENTS), words[first:]).settings == experiment
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_EXPERIMENTS)
 def test_a_preset_is_what_its_name_gives_on_the_command_line(name):
-    cls = find_experiment(name, EVERY)
+    cls = find_experiment(name, ALL_EXPERIMENTS)
     first, *_ = cls.presets
     assert _parse_settings(cls, []).settings == cls.with_preset(first)
     for preset in cls.presets:
@@ -60,3 +60,14 @@ def test_rows_hold_what_is_known_and_nothing_else():
     assert mode_rows(result) == [{"eigenvalue": 1.0, "standard_error": 0.1}]
     assert mode_rows(result | {"residuals": [0.2]})[0]["residual"] == 0.2
     assert mode_rows(result | {"exact": [2.0], "relative_errors": [0.5]})[0]["relative_error"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("resumed", "said"), [(True, "<b>12 s</b>since it was resumed, on a device"), (False, "<b>12 s</b>on a device")]
+)
+def test_seconds_of_a_resumed_run_are_those_since_then(resumed, said, tmp_path):
+    result = {
+        "experiment": "hydrogen", "eigenvalues": [1.0], "standard_errors": [0.1], "residuals": [None], "steps": 0,
+        "wall_seconds": 12.0, "device": "a device", "figures": {}, "resumed": resumed,
+    }  # fmt: skip
+    assert said in write_page(tmp_path, Hydrogen(), result).read_text()

@@ -1,1 +1,1 @@
-"""What the learned modes are compared with."""
+"""Other methods, which learned modes are compared with."""

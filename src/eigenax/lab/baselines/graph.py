@@ -12,16 +12,16 @@ from eigenax.sources.graph import adjacency
 from eigenax.sources.graph_data import counts_of, laplacian_of
 
 DENSE = 3000
-"""Nodes up to which a dense decomposition is the quickest."""
+"""Number of nodes up to which a dense decomposition is fastest."""
 MORE = 12
-"""Eigenvectors beyond those asked for, since the last one may be one of several alike."""
+"""Number of eigenvectors computed beyond those asked for, since the last one may belong to a degenerate eigenspace."""
 ROUNDING = 1e-11
-"""Of the largest entries, what an eigenvalue of zero may come out as."""
+"""Eigenvalues below this share of the largest diagonal entry are zero up to rounding."""
 Method = Literal["dense", "eigsh", "lobpcg"]
 
 
 class Graph(NamedTuple):
-    """L v = λ M v: the Laplacian, and what each node counts, on the diagonal of M, 0 where it is left out."""
+    """The problem L v = λ M v: the Laplacian L, and the diagonal of M, the weight of each node; 0 leaves a node out."""
 
     laplacian: scipy.sparse.csr_array
     counts: Float[np.ndarray, " nodes"]
@@ -35,23 +35,23 @@ class ExactModes(NamedTuple):
 
 
 def graph_of(matrix: scipy.sparse.csr_array, measure: str = "nodes") -> Graph:
-    """D − A with all nodes that have edges counting alike, or by their degrees, as `Graph` has it."""
+    """The Laplacian D − A, with nodes weighted equally or by their degrees; a node without edges has weight 0."""
     return Graph(laplacian_of(matrix), counts_of(matrix, measure))
 
 
 def graph_of_edges(edges: Int[np.ndarray, "edges 2"], nodes: int) -> Graph:
-    """The graph of a list of edges, all nodes alike."""
+    """The graph of a list of edges, with equal weights of all nodes."""
     return graph_of(adjacency(edges, None, nodes))
 
 
 def graph_of_steps(before: Int[np.ndarray, " steps"], after: Int[np.ndarray, " steps"], nodes: int) -> Graph:
-    """The graph of steps, each an edge of weight one, with what each node counts by the steps it is in."""
+    """The graph of steps between nodes, each an edge of weight one; nodes are weighted by their degrees."""
     taken = scipy.sparse.coo_array((np.ones(len(before)), (before, after)), (nodes, nodes)).tocsr()
     return graph_of(scipy.sparse.csr_array((taken + taken.T) / 2), "degrees")
 
 
 def exact_modes(graph: Graph, n: int, method: Method | None = None, seed: int = 0) -> ExactModes:
-    """The first n eigenvectors and a few more; by the quickest method unless one is named.
+    """The first n eigenvectors and a few more, by the fastest method unless one is named.
 
     >>> exact_modes(graph_of_edges(np.array([(0, 1)]), 2), 2).values.round(6)
     array([0., 2.])
@@ -78,7 +78,7 @@ def _decomposed(
     if method == "lobpcg":
         values, vectors = lobpcg(matrix, rng.normal(size=(nodes, count)), largest=False, tol=1e-8, maxiter=2000)
     else:
-        # Eigenvalues near zero by inverting near zero; just below, where nothing is singular.
+        # Shift and invert near zero finds the smallest eigenvalues; just below zero the matrix is not singular.
         below = -1e-3 * float(matrix.diagonal().mean())
         values, vectors = eigsh(matrix.tocsc(), count, sigma=below, v0=rng.normal(size=nodes))
     order = np.argsort(values)

@@ -1,4 +1,4 @@
-"""The classical way: a Hamiltonian on a regular grid and a sparse eigensolver."""
+"""The classical method: finite differences on a regular grid and a sparse eigensolver."""
 
 import functools
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class GridModes(NamedTuple):
 
 
 def grid_modes(potential: Callable[[Array], Array], box: Box, n: int, points: int = 128) -> GridModes:
-    """The lowest eigenpairs of −∇² + V with zero boundary values, second differences on `points` a side.
+    """The lowest eigenpairs of −∇² + V with zero boundary values, by second differences on `points` per axis.
 
     >>> import jax.numpy as jnp
     >>> grid_modes(lambda x: jnp.sum(x**2), Box(-8, 8, dims=1), n=2).eigenvalues.round(1)

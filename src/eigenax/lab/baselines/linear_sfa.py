@@ -21,25 +21,31 @@ from eigenax.progress import progress_track
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
 
-COMPONENTS, LOOKED_AT = (12, 25, 50, 100, 200), 10_000
-"""Principal components that linear slow feature analysis may combine, and frames from all over a video that they are
-taken of."""
+COMPONENTS = (12, 25, 50, 100, 200)
+"""Numbers of principal components that linear slow feature analysis may combine."""
+LOOKED_AT = 10_000
+"""Number of frames, spread evenly over a video, from which principal components are computed."""
 EXPANDED = (10, 20, 40)
-"""How many of the slowest linear features quadratic slow feature analysis may multiply."""
+"""Numbers of the slowest linear features whose products quadratic slow feature analysis may combine."""
 CHOOSING = 0.1
-"""The share of a video, at its end, that chooses among these when features are found on the rest."""
+"""Share of a video, at its end, on which these numbers are chosen, with features found on the rest."""
 SAMPLES = 4096
-"""Clips that saved features are measured on."""
-ROUNDS, GUARDS, PIECE = 8, 24, 8192
+"""Number of clips on which saved features are measured."""
+ROUNDS = 8
+"""Iterations of the subspace iteration."""
+GUARDS = 24
+"""Vectors that the subspace iteration has beyond the principal components asked for, which speed it up."""
+PIECE = 8192
+"""Number of rows that are computed at a time."""
 VARIANCE = 1e-5
-"""Directions with less than this share of the largest variance are left out: rounding decides how slow they are."""
+"""Directions with less than this share of the largest variance are left out: their slowness is rounding error."""
 
 Function = Callable[[Any], Array]
-"""Of one row."""
+"""A function of one row."""
 
 
 def principal_components(rows: Num[Array | np.ndarray, "time m"], keep: int) -> Projection:
-    """The first principal components, by subspace iteration: few of many are asked for.
+    """The first principal components, by subspace iteration, which is fast where they are few of many.
 
     >>> rows = np.random.default_rng(0).normal(size=(1000, 3)) * [1.0, 5.0, 1.0]
     >>> np.abs(principal_components(rows, 1).matrix[1]).round(2)
@@ -63,21 +69,21 @@ def _components(rows: Float[Array, "time m"], keep: int) -> tuple[Array, Array]:
     return mean, (basis @ rotation.T)[:, :keep]
 
 
-def from_all_over(count: int) -> Int[np.ndarray, " few"]:
-    """Numbers of `LOOKED_AT` of so many frames, or of all, evenly spread."""
+def evenly_spread(count: int) -> Int[np.ndarray, " few"]:
+    """The numbers of `LOOKED_AT` frames, spread evenly over this many, or of all if these are fewer."""
     return np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)
 
 
 class Moments(NamedTuple):
-    """Of rows: their mean and covariance, and E[Δx Δxᵀ] from one to the next."""
+    """The mean and covariance Σ of rows x, and Π = E[Δx Δxᵀ] of the steps from each row to the next."""
 
     mean: Float[np.ndarray, " m"]
     sigma: Float[np.ndarray, "m m"]
     pi: Float[np.ndarray, "m m"]
 
     def slowest(self, n: int, keep: int | None = None) -> Projection:
-        """The n slowest combinations of the first `keep` columns, of variance one, the slowest first; fewer, where
-        there are no more."""
+        """The n slowest combinations of the first `keep` columns, of variance one, the slowest first; fewer if fewer
+        have enough variance."""
         variances, axes = np.linalg.eigh(self.sigma[:keep, :keep])
         kept = variances > VARIANCE * variances[-1]
         whitening = axes[:, kept] / np.sqrt(variances[kept])
@@ -106,10 +112,12 @@ def slow_directions(rows: Float[Array | np.ndarray, "time m"], n: int) -> Projec
 def moments_of(
     rows: Float[Array | np.ndarray, "time m"], begins: Bool[np.ndarray, " time"], expand: Function | None = None
 ) -> Moments:
-    """Over all steps from a row to the next one of the same episode, by its row before. `begins` says which rows are
-    the first of one; `expand` may make more of each row, all of which is never held at once."""
+    """Moments over all steps from a row to the next one of the same episode.
+
+    The mean and the covariance are those of each step's first row. `begins` says which rows begin an episode. `expand`
+    may map each row to more columns, of which only a piece is in memory at a time."""
     totals, steps = [np.zeros(())] * 3, ~begins[1:]
-    size = min(PIECE, 1 << (len(steps) - 1).bit_length())  # of few sizes, each of which is compiled for
+    size = min(PIECE, 1 << (len(steps) - 1).bit_length())  # a power of two: each size is compiled for
     for start in range(0, len(steps), PIECE):
         numbers = np.arange(start, start + size + 1)
         counted = np.append(steps, np.zeros(PIECE, bool))[numbers[:-1]]
@@ -131,15 +139,15 @@ def _sums(
 
 
 class Video(NamedTuple):
-    """Frames of a video, or several joined ones, as rows of pixels, and which of them begin an episode."""
+    """A video as rows of pixels, of a frame or of several successive ones, and which rows begin an episode."""
 
     look: Callable[[Int[np.ndarray, " b"]], Float[Array | np.ndarray, "b m"]]
-    """Rows of these numbers, counted through all episodes."""
+    """Returns the rows with these numbers, which count through all episodes."""
     begins: Bool[np.ndarray, " time"]
 
     @classmethod
     def of(cls, series: Sequence[Num[np.ndarray, "_ ..."]], frames: int) -> "Video":
-        """Of episodes, `frames` successive rows as one point; mapped files stay on the disk."""
+        """A video of several episodes, with `frames` successive frames as one row; mapped files stay on the disk."""
         counts = [len(rows) - frames + 1 for rows in series]
         firsts = np.cumsum([0, *counts])
 
@@ -156,15 +164,15 @@ class Video(NamedTuple):
 
 
 class Classical(NamedTuple):
-    """Features that a classical way finds in one video, and how slow they are in another."""
+    """Features that a classical method finds in one video, and how slow they are in another."""
 
     components: Projection
     after: Function
     slowness: Float[np.ndarray, " n"]
-    """NaN for features that are more than can be told apart."""
+    """NaN for features beyond those that have enough variance."""
 
     def modes(self, name: str, source: Source, seed: int) -> Modes:
-        """The features as functions of the points of a source, on which they are measured."""
+        """The features as functions of the points of a source, measured on that source."""
         network, operator = Compose(self.components.of(source.shape), self.after), Slowness()
         sigma, pi, _ = moments(network, operator, FreshSamples(source, seed, Stream.FINDING, SAMPLES))
         values = np.diag(pi) / np.diag(sigma)
@@ -179,11 +187,11 @@ def classical_features(seen: Video, other: Video, n: int, progress: bool = False
     """The n features that principal components, linear and quadratic slow feature analysis find in one video, and
     their slowness in another.
 
-    PCA: the first n principal components. Linear: the slowest combinations of more of them. Quadratic: those of the
-    products of the slowest linear features. Of how many, the last tenth of the video decides, when they are found in
-    the rest of it.
+    PCA: the first n principal components. Linear: the slowest combinations of a larger number of them. Quadratic: the
+    slowest combinations of the products of the slowest linear features. Both numbers are those with the slowest
+    features on the last tenth of the video, when found on the rest of it.
     """
-    components = principal_components(seen.look(from_all_over(len(seen.begins))), max(n, *COMPONENTS))
+    components = principal_components(seen.look(evenly_spread(len(seen.begins))), max(n, *COMPONENTS))
     rows, other_rows = (
         _by_pieces(_components_seen(video, components), len(video.begins), progress) for video in (seen, other)
     )
@@ -218,7 +226,7 @@ def classical_features(seen: Video, other: Video, n: int, progress: bool = False
 def _slowness(
     function: Function, rows: Float[np.ndarray, "time m"], begins: Bool[np.ndarray, " time"], n: int
 ) -> Float[np.ndarray, " n"]:
-    """Of n features, over the episodes that there are; NaN for those that there are not, and without any step."""
+    """The slowness of n features over all episodes; NaN for missing features, and where no episode has two rows."""
     if begins[1:].all():
         return np.full(n, np.nan)
     values = delta_values(np.split(of_rows(function, rows), np.flatnonzero(begins[1:]) + 1))
@@ -230,7 +238,7 @@ def _components_seen(video: Video, components: Projection) -> Callable[[Int[np.n
 
 
 def of_rows(function: Function, rows: Num[np.ndarray, "time m"]) -> Float[np.ndarray, "time n"]:
-    """A function of rows, a few of them at a time."""
+    """The values of a function at all rows, computed in pieces."""
     return _by_pieces(lambda numbers: _applied(function, rows[numbers]), len(rows))
 
 
@@ -242,7 +250,7 @@ def _applied(function: Function, rows: Num[Array | np.ndarray, "b m"]) -> Float[
 def _by_pieces(
     function: Callable[[Int[np.ndarray, " b"]], Array], count: int, progress: bool = False
 ) -> Float[np.ndarray, "time n"]:
-    """A function of numbered rows, so many at a time, always as many: a GPU spends seconds on every new size."""
+    """The values of a function of row numbers, in pieces of one size: a GPU needs seconds to compile a new size."""
     starts = progress_track(range(0, count, PIECE), "classical slow features", show=progress)
     size = min(PIECE, count)
     pieces = [np.asarray(function(np.arange(start, start + size).clip(0, count - 1))) for start in starts]

@@ -1,4 +1,4 @@
-"""Spectral embeddings by decomposing matrices: of a whole graph, and of landmarks with the Nyström extension."""
+"""Spectral embeddings by matrix decomposition: of a whole graph, or of landmarks with the Nyström extension."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,12 +9,14 @@ from jaxtyping import Float
 from eigenax.bases.softmax_cells import Adjacency, neighbour_graph, rbf_graph, squared_distances
 from eigenax.lab.baselines.graph import exact_modes, graph_of
 
-PIECE, ZERO = 4096, 1e-10
-"""Points that are held at once, and eigenvalues that are zero up to rounding."""
+PIECE = 4096
+"""Number of points that are computed at a time."""
+ZERO = 1e-10
+"""Eigenvalues below this are zero up to rounding."""
 
 
 class Decomposition(NamedTuple):
-    """Eigenvalues of (D − A) v = λ D v from the smallest, without the constant, and vectors orthonormal under D."""
+    """The smallest eigenvalues of (D − A) v = λ D v, without the constant's, and eigenvectors orthonormal under D."""
 
     eigenvalues: Float[np.ndarray, " n"]
     vectors: Float[np.ndarray, "N n"]
@@ -36,7 +38,7 @@ def decomposed(edges: Adjacency, n: int) -> Decomposition:
 def _constant_first(
     values: Float[np.ndarray, " m"], vectors: Float[np.ndarray, "N m"], shares: Float[np.ndarray, " N"]
 ) -> Float[np.ndarray, "N m"]:
-    """Eigenvectors of zero turned so that the first is the constant: a graph in several parts has any of them."""
+    """Rotate the eigenvectors of zero so that the first is constant: a disconnected graph has several of them."""
     zeros = int(max(1, (values < ZERO).sum()))
     parts = vectors[:, :zeros].T @ shares  # the constant's, in the inner product in which they are orthonormal
     turn = np.linalg.qr(np.concatenate([parts[:, None], np.eye(zeros)], 1))[0]
@@ -44,10 +46,10 @@ def _constant_first(
 
 
 class Nystrom(NamedTuple):
-    """Eigenvectors of the graph of landmarks, and what they are elsewhere: v(x) = Σ_j P(x, j) v_j / (1 − λ).
+    """Eigenvectors of the graph of landmarks, extended to any x by v(x) = Σ_j P(x, j) v_j / (1 − λ).
 
-    P(x, j) is the share of landmark j in the affinities of x to its `neighbours` nearest landmarks, all alike; or, with
-    `neighbours` = 0, to all of them, exp(−gamma |x − y|²).
+    P(x, j) is the share of landmark j in the affinities of x. They are equal for its `neighbours` nearest landmarks and
+    zero for others; with `neighbours` = 0 they are exp(−gamma |x − y|²) for all landmarks.
     """
 
     landmarks: Float[np.ndarray, "m d"]
@@ -57,7 +59,7 @@ class Nystrom(NamedTuple):
 
     @classmethod
     def of(cls, landmarks: Float[np.ndarray, "m d"], n: int, *, neighbours: int = 10, gamma: float = 1.0) -> "Nystrom":
-        """Of these landmarks, n functions.
+        """The first n functions of the graph of these landmarks.
 
         >>> t = np.linspace(0, 1, 50)[:, None]
         >>> line = Nystrom.of(t, 1, neighbours=4)
@@ -69,14 +71,14 @@ class Nystrom(NamedTuple):
 
     @property
     def model_bytes(self) -> int:
-        """Of the landmarks and their vectors, in float32."""
+        """Bytes of the landmarks, eigenvectors and eigenvalues in float32."""
         return 4 * (self.landmarks.size + self.found.vectors.size + self.found.eigenvalues.size)
 
     def __call__(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
-        """The functions at any rows, a few at a time."""
+        """The functions at any rows, computed in pieces."""
         extend = self._near() if self.neighbours else self._all
         pieces = [extend(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE)]
-        faded = 1 - self.found.eigenvalues  # where this is zero, neighbours tell nothing
+        faded = 1 - self.found.eigenvalues  # where this is zero, the extension is not defined, and set to zero
         return np.concatenate(pieces) * np.where(np.abs(faded) > ZERO, 1 / np.where(faded == 0, 1, faded), 0)
 
     def _near(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -92,7 +94,7 @@ class Nystrom(NamedTuple):
 
 
 def landmarks_within(size: int, rows: Float[np.ndarray, "N d"], n: int, seed: int) -> Float[np.ndarray, "m d"]:
-    """As many random rows as landmarks with n functions as fit into `size` bytes, all of them if they do.
+    """As many random rows as make a model with n functions of at most `size` bytes; all rows if they fit.
 
     >>> landmarks_within(4 * (3 + 2) * 10 + 8, np.zeros((100, 3)), n=2, seed=0).shape
     (10, 3)
@@ -102,16 +104,16 @@ def landmarks_within(size: int, rows: Float[np.ndarray, "N d"], n: int, seed: in
 
 
 class Likeness(NamedTuple):
-    """How near one embedding of rows is to another of as many columns."""
+    """How similar two embeddings of the same rows, with equally many columns, are."""
 
     subspace_distance: float
-    """Of what the columns span, from 0, the same, to 1."""
+    """Distance between the spans of the columns: 0 if they are equal, 1 if they are orthogonal."""
     mean_cosine: float
-    """Between columns after the rotation that brings them nearest, at most 1."""
+    """Mean cosine between corresponding columns after the rotation that aligns them best; at most 1."""
 
     @classmethod
     def of(cls, found: Float[np.ndarray, "p n"], exact: Float[np.ndarray, "p n"]) -> "Likeness":
-        """Of the values at the same rows, without their means.
+        """Compare two embeddings by their values at the same rows, each column centred.
 
         >>> rows = np.random.default_rng(0).normal(size=(50, 2))
         >>> [abs(round(number, 6)) for number in Likeness.of(rows @ [[0.0, 1.0], [-1.0, 0.0]], rows)]

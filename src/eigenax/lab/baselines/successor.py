@@ -1,6 +1,6 @@
-"""Successor features of what predicts the next frame, and the eigenpurposes in them: Machado et al., ICLR 2018.
+"""Successor features of a code that predicts the next frame, and their eigenpurposes: Machado et al., ICLR 2018.
 
-The network is theirs; what is learned at what rate is as the paper has it.
+The network is theirs; its losses and learning rates are those of the paper.
 """
 
 from pathlib import Path
@@ -25,13 +25,15 @@ from eigenax.sources.base import Source
 from eigenax.sources.rows import Rows, rows_of
 
 STACK = 4
-"""Successive frames that the network sees."""
+"""Number of successive frames that the network sees."""
 BRIGHTEST = 255.0
+"""The largest value of a pixel."""
 KERNEL, STRIDE, LAYERS = 6, 2, 3
+"""Side of the kernels, stride and number of the convolutions, and of the transposed ones."""
 
 
 class Transition(NamedTuple):
-    """Stacked frames, what was done then, and the stack one step later."""
+    """Stacked frames, the action taken then, and the stack one step later."""
 
     x: Float[Array, "b stack h w"]
     action: Int[Array, " b"]
@@ -40,7 +42,7 @@ class Transition(NamedTuple):
 
 
 def into_episode(starts: Bool[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
-    """How many steps of its episode came before each one.
+    """The number of earlier steps in the same episode, for each step.
 
     >>> into_episode(np.array([True, False, False, True, False]))
     array([0, 1, 2, 0, 1])
@@ -52,7 +54,7 @@ def into_episode(starts: Bool[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
 def with_whole_stacks(
     starts: Bool[np.ndarray, " time"],
 ) -> tuple[Bool[np.ndarray, " time"], Int[np.ndarray, " episodes"]]:
-    """Which steps have a whole stack of frames in their episode, and where among those later episodes begin.
+    """Which steps have a whole stack of frames in their episode; where, among these, each later episode begins.
 
     >>> shown, episodes = with_whole_stacks(np.arange(10) % 5 == 0)
     >>> np.flatnonzero(shown), episodes
@@ -64,12 +66,12 @@ def with_whole_stacks(
 
 
 class AgentSteps(Source):
-    """Steps of an agent, none of which crosses the beginning of an episode; pixels go from 0 to 1."""
+    """Transitions of an agent within episodes, as a source; pixels are between 0 and 1."""
 
     frames: Rows
     actions: UInt8[Array, " time"]
     firsts: Int[Array, " transitions"]
-    """Where the frames of a transition begin."""
+    """The number of the first frame of each transition."""
 
     def __init__(self, frames: Any, actions: np.ndarray, starts: Bool[np.ndarray, " time"]):
         self.frames, self.actions = rows_of([frames]), jnp.asarray(actions)
@@ -81,20 +83,20 @@ class AgentSteps(Source):
         return (STACK, *self.frames.shape)
 
     def sample(self, key: PRNGKeyArray, size: int) -> Any:
-        """So many transitions."""
+        """This many random transitions."""
         first = self.firsts[jax.random.randint(key, (size,), 0, len(self.firsts))]
         frames = self.frames.at(first[:, None] + jnp.arange(STACK + 1)).astype(float) / BRIGHTEST
-        # An action is kept with the frame that it led to.
+        # An action is stored with the frame that it led to.
         action = self.actions[first + STACK].astype(jnp.int32)
         return Transition(frames[:, :-1], action, frames[:, 1:], jnp.ones(size))
 
     def draw(self, state: Any, functions: Any, key: PRNGKeyArray, size: int) -> tuple[Any, Any]:
-        """The same, whatever is trained: transitions are no `Batch`, since an action is between their points."""
+        """The same as `sample`. A transition holds an action between two points, so that `Batch` would not do."""
         return state, self.sample(key, size)
 
 
 class Predictor(eqx.Module):
-    """From stacked frames and an action to the next frame, by a latent code; and that code's successor features."""
+    """Predicts the next frame from stacked frames and an action by a latent code, and the code's successor features."""
 
     encoder: Conv
     of_action: Float[Array, "actions latent"]
@@ -130,11 +132,11 @@ class Predictor(eqx.Module):
 
     @property
     def _sides(self) -> list[int]:
-        """Sides of the images from the smallest one to a frame."""
+        """Sides of the decoder's images, from the smallest one to a frame."""
         return [side_after(self.side, STRIDE, LAYERS - layer) for layer in range(LAYERS + 1)]
 
     def next_frame(self, code: Float[Array, " latent"], action: Int[Array, ""]) -> Float[Array, "h w"]:
-        """What an action is expected to lead to."""
+        """The frame that an action is predicted to lead to."""
         x = jax.nn.relu(self.decoder[1](self.decoder[0](code * self.of_action[action])))
         x = x.reshape(-1, self._sides[0], self._sides[0])
         for side, kernel, bias in zip(self._sides[1:], self.kernels, self.biases, strict=True):
@@ -143,13 +145,13 @@ class Predictor(eqx.Module):
         return x[0]
 
     def with_short_kernels(self) -> "Predictor":
-        """The same with kernels of bfloat16, which halves the time of a step on a GPU."""
+        """The same network with kernels in bfloat16, which halves the time of a step on a GPU."""
         kernels = (self.encoder.kernels, self.kernels)
         short = jax.tree.map(lambda kernel: kernel.astype(jnp.bfloat16), kernels)
         return eqx.tree_at(lambda network: (network.encoder.kernels, network.kernels), self, short)
 
     def successors(self, code: Float[Array, " latent"]) -> Float[Array, " latent"]:
-        """Σ γᵗ of the codes to come; the code itself does not learn from it."""
+        """The predicted discounted sum Σ γᵗ of future codes; its gradient does not reach the code."""
         first, last = self.successor
         return last(jax.nn.relu(first(jax.nn.relu(jax.lax.stop_gradient(code)))))
 
@@ -159,7 +161,7 @@ class Predictor(eqx.Module):
 
 
 class SuccessorState(NamedTuple):
-    """What is learned, what it is compared with, and the optimiser."""
+    """The trained network, the target network, and the state of the optimiser."""
 
     network: Predictor
     target: Predictor
@@ -168,9 +170,9 @@ class SuccessorState(NamedTuple):
 
 
 class SuccessorInfo(NamedTuple):
-    """Mean squared errors: of the next frame, and of successor features against one step of their own recursion.
+    """Mean squared errors: of the next frame, and of successor features against one step of their recursion.
 
-    `aim` is the variance of what they are compared with, which grows with every renewal of the target.
+    `aim` is the variance of the latter's target, which grows whenever the target network is renewed.
     """
 
     prediction: Float[Array, ""]
@@ -180,14 +182,14 @@ class SuccessorInfo(NamedTuple):
 
 
 class SuccessorLearning(GradientSolver):
-    """Next-frame prediction, and with it temporal differences of the latent code: ψ(s) → φ(s) + γ ψ⁻(s′)."""
+    """Learns to predict the next frame, and by temporal differences ψ(s) → φ(s) + γ ψ⁻(s′) of the latent code φ."""
 
     divergence_hint: ClassVar[str] = "a loss of the successor features is not finite; lower their learning rate"
     learning_rate: float = eqx.field(static=True, default=1e-4)
     discount: float = eqx.field(static=True, default=0.99)
     target_every: int = eqx.field(static=True, default=10_000)
     transitions: int = eqx.field(static=True, default=0)
-    """How many there are to learn from: a run that goes on must have the same."""
+    """Number of transitions to learn from; a resumed run must have the same."""
 
     @property
     def _optimizer(self) -> optax.GradientTransformation:
@@ -199,7 +201,7 @@ class SuccessorLearning(GradientSolver):
         return SuccessorState(network, network, self._optimizer.init(parameters), jnp.zeros((), jnp.int32))
 
     def update(self, operator: Operator, state: SuccessorState, batch: Any) -> tuple[SuccessorState, SuccessorInfo]:
-        """One step of both; there is no operator in it."""
+        """One step of both losses; the operator is not used."""
         parameters, static = eqx.partition(state.network, eqx.is_inexact_array)
         losses = jax.grad(lambda p: self._loss(eqx.combine(p, static), state.target, batch), has_aux=True)
         gradient, (prediction, successor, aim) = losses(parameters)
@@ -213,7 +215,7 @@ class SuccessorLearning(GradientSolver):
         return after, SuccessorInfo(prediction, successor, aim, jnp.isfinite(prediction + successor))
 
     def settings(self, problem: Problem) -> dict[str, Any]:
-        """Of the training, and how many transitions there are."""
+        """The settings of the training, and the number of transitions, which a resumed run must share."""
         return {
             "batch": self.batch, "learning_rate": self.learning_rate, "target_every": self.target_every,
             "discount": self.discount, "transitions": self.transitions,
@@ -224,7 +226,7 @@ class SuccessorLearning(GradientSolver):
     ) -> tuple[Array, tuple[Array, Array, Array]]:
         if jax.default_backend() != "cpu":
             network, target = network.with_short_kernels(), target.with_short_kernels()
-        # Frames have few digits, and neither loss is a small difference of large numbers.
+        # Pixels have few significant digits, and neither loss is a small difference of large numbers.
         with jax.default_matmul_precision("tensorfloat32"):
             code = jax.vmap(network.encoder)(batch.x)
             frames = jax.vmap(network.next_frame)(code, batch.action)
@@ -250,9 +252,9 @@ def learn_successors(
     seed: int = 0,
     progress: bool = False,
 ) -> Predictor:
-    """Train, or go on training from what is in the folder; losses are in its metrics.jsonl."""
+    """Train, or resume training from the folder's checkpoints; the losses are in its metrics.jsonl."""
     solver = SuccessorLearning(learning_rate, discount, target_every, len(played.firsts), batch=batch)
-    # There is no operator in it: this one is never applied.
+    # A problem needs an operator, but this training never applies it.
     problem = Problem(Slowness(), played, 0, network=network, max_steps=steps, seed=seed, progress=progress)
     with progress_bar("successor features", show=progress) as show:
         last, _ = iterate(problem, solver, callbacks=[show], checkpoint_dir=folder)
@@ -262,7 +264,7 @@ def learn_successors(
 def eigenpurposes(
     successors: Float[np.ndarray, "time latent"], n: int, centred: bool = True
 ) -> Float[np.ndarray, "time n"]:
-    """Values of the n eigenpurposes: the first principal components of successor features, from their mean or not."""
+    """Values of the n eigenpurposes: the first principal components of successor features, centred or not."""
     values = successors.astype(np.float64)
     if centred:
         values -= values.mean(0)

@@ -1,1 +1,1 @@
-"""Where data come from: simulations, videos."""
+"""Data: simulations, games, maps and video files."""

@@ -1,4 +1,4 @@
-"""Frames of a random agent playing Atari games, in files that are mapped into memory."""
+"""Frames of a random agent that plays Atari games, in files that are mapped into memory."""
 
 import concurrent.futures
 import difflib
@@ -17,20 +17,22 @@ from eigenax.lab.datasets.gameplay import KINDS, Gameplay
 from eigenax.progress import progress_track
 
 STREAM = 2500
-"""Steps that are played from a fresh game and written at once."""
+"""Number of steps in a stream, which begins with a fresh game and is written to the files as a whole."""
 DONE = "done.txt"
+"""The file that says which gameplay a folder holds, and which streams of it are complete."""
 
 
 def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bool = False) -> Gameplay:
-    """So many steps of a random agent: grey, 84×84, one in four frames, an action repeated in between.
+    """This many steps of a random agent: 84×84 grey pixels of one in four frames, each action repeated four times.
 
-    They are in `folder`, and collected first if they are not: on all cores, to the same frames whatever their number.
-    What was interrupted goes on. Not by the vector environment of ale-py, which does not tell the console's memory.
+    They are read from `folder`, or first collected into it, on all cores; the frames do not depend on the number of
+    cores. An interrupted collection is continued. The vector environment of ale-py is not used, since it does not give
+    the console's memory.
     """
     check_game(game)
     make_folder(folder)
     with locked(folder):
-        done = _done(folder, f"{game} {steps} {seed}", steps)
+        done = _complete_streams(folder, f"{game} {steps} {seed}", steps)
         missing = [stream for stream in range(-(-steps // STREAM)) if stream not in done]
         if missing:
             _collect(game, steps, seed, folder, missing, progress)
@@ -38,7 +40,7 @@ def gameplay(game: str, steps: int, folder: Path, *, seed: int = 0, progress: bo
 
 
 def check_game(game: str) -> None:
-    """Raise `RunError` unless ale-py is installed and knows the game, naming those with similar names."""
+    """Raise `InputError` unless ale-py is installed and has the game; the error names games with similar names."""
     try:
         from ale_py import roms
     except ImportError as error:
@@ -50,14 +52,14 @@ def check_game(game: str) -> None:
         raise InputError(f"--game: there is no Atari game {game!r}{hint}")
 
 
-def _done(folder: Path, about: str, steps: int) -> set[int]:
-    """Which streams are in the folder's files already; the files are made if there are none."""
+def _complete_streams(folder: Path, about: str, steps: int) -> set[int]:
+    """Which streams the folder's files already hold; the files are created if there are none."""
     record = folder / DONE
     if not record.exists():
         with explained(folder):
             for name, (kind, shape) in KINDS.items():
                 np.lib.format.open_memmap(folder / f"{name}.npy", "w+", kind, (steps, *shape)).flush()
-                _take_room(folder / f"{name}.npy")
+                _reserve_space(folder / f"{name}.npy")
         write_atomically(record, about + "\n")
     kept, *streams = record.read_text().splitlines()
     if kept != about:
@@ -65,15 +67,15 @@ def _done(folder: Path, about: str, steps: int) -> set[int]:
     return set(map(int, streams))
 
 
-def _take_room(path: Path) -> None:
-    """Have the disk keep room for a file: one that is full ends a process that writes to a mapped file."""
+def _reserve_space(path: Path) -> None:
+    """Reserve a file's space on the disk: writing to a mapped file on a full disk would kill the process."""
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int], progress: bool) -> None:
-    """Play what is missing, each stream in a process of its own, and write down which are there."""
+    """Play the missing streams, several at a time in processes of their own, and record which are complete."""
     from eigenax.lab.datasets.atari_player import play
 
     kept = [np.lib.format.open_memmap(folder / f"{name}.npy", "r+") for name in KINDS]
@@ -99,19 +101,19 @@ def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int],
 
 
 def players(most: int) -> concurrent.futures.ProcessPoolExecutor:
-    """Processes that play, as many as there are cores at most; they end when this one does."""
+    """A pool of processes that play, at most `most` and one for each core; they end when this process does."""
     from eigenax.lab.datasets.atari_player import end_with_parent
 
-    # Spawned and not forked: a fork of a process that runs JAX may hang.
+    # Processes are spawned, not forked: a fork of a process that runs JAX may hang.
     context = multiprocessing.get_context("spawn")
-    _track_quietly()
+    _start_quiet_resource_tracker()
     return concurrent.futures.ProcessPoolExecutor(min(most, os.cpu_count() or 1), context, end_with_parent)
 
 
-def _track_quietly() -> None:
-    """Start the process that frees semaphores when this one has ended; after Ctrl-C it would warn of each.
+def _start_quiet_resource_tracker() -> None:
+    """Start Python's resource tracker with its warnings off; after Ctrl-C it would warn of each semaphore it frees.
 
-    It takes its filters of warnings from the environment, in which it is started.
+    It reads its warning filters from the environment when it starts.
     """
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, "ignore:resource_tracker"]))

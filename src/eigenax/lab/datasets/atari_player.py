@@ -1,4 +1,4 @@
-"""A random agent at one Atari game. Nothing heavy is imported: every process that plays imports this."""
+"""A random agent that plays one Atari game. Every process that plays imports this module, so it imports little."""
 
 import multiprocessing
 import os
@@ -10,16 +10,16 @@ from ale_py import Action, ALEInterface, LoggerMode, roms
 from jaxtyping import UInt8
 from PIL import Image
 
-from eigenax.lab.datasets.gameplay import SIDE, Gameplay, nothing_yet
+from eigenax.lab.datasets.gameplay import SIDE, Gameplay, empty_gameplay
 
 SKIP = 4
-"""Frames of the emulator for each of ours, in which an action is repeated."""
-MOST_IDLE = 30
-"""An episode begins with up to so many steps of doing nothing, so that no two begin alike."""
+"""Frames of the emulator in one of our steps, in which the action is repeated."""
+MAX_IDLE_STEPS = 30
+"""An episode begins with a random number of idle steps, up to this many, so that episodes begin differently."""
 
 
 class _Console:
-    """The emulator of one game, its screen grey and small."""
+    """The emulator of one game, with a small grey screen."""
 
     def __init__(self, game: str, seed: int):
         ALEInterface.setLoggerMode(LoggerMode.Error)
@@ -28,13 +28,13 @@ class _Console:
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.loadROM(str(roms.get_rom_path(game)))
         self.actions = list(self.ale.getMinimalActionSet())
-        # A few games, such as backgammon, cannot be left alone.
+        # A few games, such as backgammon, have no action that does nothing.
         self.idle = self.actions.index(Action.NOOP) if Action.NOOP in self.actions else 0
         width, height = self.ale.getScreenDims()[::-1]
         self.before, self.now = np.empty((height, width), np.uint8), np.empty((height, width), np.uint8)
 
     def act(self, action: Action) -> UInt8[np.ndarray, "side side"]:
-        """The brighter of the last two screens: many games draw their sprites in turn."""
+        """Repeat an action; return the brighter of the last two screens, as many games draw sprites in turn."""
         for _ in range(SKIP - 1):
             self.ale.act(action)
         self.ale.getScreenGrayscale(self.before)
@@ -45,19 +45,19 @@ class _Console:
 
 
 def play(game: str, steps: int, seed: int, stream: int) -> Gameplay:
-    """So many steps of random actions, from a fresh game; the same for the same seed and stream.
+    """Play this many random steps from a fresh game; they are the same for the same seed and stream.
 
     >>> play("breakout", 3, seed=0, stream=0).frames.shape
     (3, 84, 84)
     """
     rng = np.random.default_rng((seed, stream))
     console = _Console(game, int(rng.integers(2**31)))
-    seen = nothing_yet(steps)
-    fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
+    seen = empty_gameplay(steps)
+    fresh, idle = True, int(rng.integers(MAX_IDLE_STEPS + 1))
     for step in range(steps):
         if console.ale.game_over():
             console.ale.reset_game()
-            fresh, idle = True, int(rng.integers(MOST_IDLE + 1))
+            fresh, idle = True, int(rng.integers(MAX_IDLE_STEPS + 1))
         number = console.idle if idle else int(rng.integers(len(console.actions)))
         seen.frames[step], seen.ram[step] = console.act(console.actions[number]), console.ale.getRAM()
         seen.starts[step], seen.actions[step] = fresh, number
@@ -66,7 +66,7 @@ def play(game: str, steps: int, seed: int, stream: int) -> Gameplay:
 
 
 def end_with_parent() -> None:
-    """Let a process that plays leave Ctrl-C to the one that asked for it, and end when that one does, however."""
+    """In a process that plays: leave Ctrl-C to the parent process, and end when the parent ends for any reason."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "this is for processes that were started"

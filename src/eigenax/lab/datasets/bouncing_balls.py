@@ -9,10 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 TRIES = 10_000
+"""Number of random places that are tried for all discs together."""
 
 
 class Balls(NamedTuple):
-    """Where discs of equal mass are in each frame, and where they are going, in pixels."""
+    """Positions of discs of equal mass in each frame, in pixels, and velocities, in pixels per frame."""
 
     positions: Float[np.ndarray, "time balls 2"]
     velocities: Float[np.ndarray, "time balls 2"]
@@ -21,9 +22,9 @@ class Balls(NamedTuple):
 def bouncing_balls(
     frames: int, *, balls: int = 3, size: float = 64.0, radius: float = 6.0, speed: float = 2.0, seed: int = 0
 ) -> Balls:
-    """Elastic discs followed from one collision to the next: energy is kept, and time could run backwards.
+    """Simulate elastic discs from one collision to the next; the motion conserves energy and is reversible in time.
 
-    All begin with the same speed, in pixels a frame, in places and directions that follow from the seed.
+    All discs start with the same speed, in pixels per frame, at random places and in random directions.
 
     >>> bouncing_balls(100).positions.shape
     (100, 3, 2)
@@ -41,8 +42,8 @@ def moved(
     size: float = 64.0,
     radius: float = 6.0,
 ) -> Balls:
-    """Discs in so many frames, the first of which is given."""
-    # One thing after another, which a processor does faster than a GPU.
+    """Simulate discs for this many frames, from the positions and velocities in the first."""
+    # The simulation is sequential, which a CPU does faster than a GPU.
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         limits = jnp.asarray([radius, size - radius])
         start = jnp.asarray(positions, float), jnp.asarray(velocities, float)
@@ -72,7 +73,7 @@ def _simulated(start: tuple[Array, Array], limits: Array, frames: int) -> tuple[
 
 
 def _one_frame(state: tuple[Array, Array], limits: Array) -> tuple[Array, Array]:
-    """One unit of time, with as many collisions as there are in it."""
+    """Advance by one frame, through all the collisions in it."""
 
     def step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, v, left = carry
@@ -93,7 +94,7 @@ def _until_walls(x: Float[Array, "balls 2"], v: Float[Array, "balls 2"], limits:
 
 
 def _until_pairs(x: Float[Array, "balls 2"], v: Float[Array, "balls 2"], contact: Array) -> Float[Array, "balls balls"]:
-    """When each pair touches: the earlier root of |Δx + t Δv| = contact, for pairs that come closer."""
+    """The time until each approaching pair touches: the earlier root t of |Δx + t Δv| = contact; else infinity."""
     apart, closing = x[:, None] - x, v[:, None] - v
     approach, squared = (apart * closing).sum(-1), (closing**2).sum(-1)
     root = approach**2 - squared * ((apart**2).sum(-1) - contact**2)
@@ -103,7 +104,7 @@ def _until_pairs(x: Float[Array, "balls 2"], v: Float[Array, "balls 2"], contact
 
 
 def _exchanged(x: Array, v: Array, until_pair: Array) -> Float[Array, "balls 2"]:
-    """Velocities after the first pair to touch has exchanged what it has along the line of its centres."""
+    """Velocities after the first pair to touch has exchanged its components along the line of the centres."""
     i, j = jnp.unravel_index(jnp.argmin(until_pair), until_pair.shape)
     line = x[i] - x[j]
     along = ((v[i] - v[j]) @ line) / (line @ line) * line
@@ -111,7 +112,7 @@ def _exchanged(x: Array, v: Array, until_pair: Array) -> Float[Array, "balls 2"]
 
 
 class Discs(eqx.Module):
-    """Places of discs to an image (1, size, size) of values from 0 to 1, with soft edges one pixel wide.
+    """Draws discs at given positions as an image (1, size, size) from 0 to 1, with soft edges one pixel wide.
 
     >>> Discs(64, 6.0)(jnp.full((1, 2), 32.0)).sum().round()
     Array(113., dtype=float32)
@@ -121,7 +122,7 @@ class Discs(eqx.Module):
     radius: float = eqx.field(static=True)
 
     def __call__(self, positions: Float[Array, "balls 2"]) -> Float[Array, "1 size size"]:
-        """The image, the first coordinate to the right and the second one down."""
+        """The image; the first coordinate increases to the right, the second one downwards."""
         middles = jnp.arange(self.size, dtype=positions.dtype) + 0.5
         squared = (middles[:, None] - positions[:, 1, None, None]) ** 2 + (middles - positions[:, 0, None, None]) ** 2
         return jnp.clip(self.radius + 0.5 - jnp.sqrt(squared), 0, 1).max(0, keepdims=True)
@@ -129,5 +130,5 @@ class Discs(eqx.Module):
 
 @eqx.filter_jit
 def drawn(view: Discs, positions: Float[Array, "rows frames balls 2"]) -> Float[Array, "rows pixels"]:
-    """All pixels of the successive frames of each row."""
+    """All pixels of the successive frames in each row of positions."""
     return jax.vmap(jax.vmap(view))(positions).reshape(len(positions), -1)

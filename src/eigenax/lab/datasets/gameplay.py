@@ -1,4 +1,4 @@
-"""What an agent saw of an Atari game. Nothing heavy is imported: every process that plays imports this."""
+"""What an agent saw of an Atari game. Every process that plays imports this module, so it imports little."""
 
 import itertools
 from typing import NamedTuple
@@ -6,19 +6,21 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-SIDE, RAM = 84, 128
-"""Pixels of a frame's side, and bytes of the console's memory."""
+SIDE = 84
+"""Pixels on each side of a frame."""
+RAM = 128
+"""Bytes of the console's memory."""
 KINDS = {
     "frames": (np.uint8, (SIDE, SIDE)),
     "ram": (np.uint8, (RAM,)),
     "starts": (np.bool_, ()),
     "actions": (np.uint8, ()),
 }
-"""Type and shape of what is kept of a step."""
+"""Type and shape of each array's entry for one step."""
 
 
 class Gameplay(NamedTuple):
-    """Steps of a random agent, those of one game after the other."""
+    """Steps of a random agent, one game after the other."""
 
     frames: UInt8[np.ndarray, "time side side"]
     ram: UInt8[np.ndarray, "time bytes"]
@@ -26,14 +28,14 @@ class Gameplay(NamedTuple):
     starts: Bool[np.ndarray, " time"]
     """Where an episode begins."""
     actions: UInt8[np.ndarray, " time"]
-    """What was done to get there, numbered among what the game knows."""
+    """The action that led to each frame, as an index into the game's actions."""
 
     def episodes(self, least: int = 1) -> "list[Gameplay]":
-        """Each episode of at least so many steps."""
+        """The episodes of at least this many steps."""
         edges = [*np.flatnonzero(self.starts).tolist(), len(self.starts)]
         return [Gameplay(*(part[i:j] for part in self)) for i, j in itertools.pairwise(edges) if j - i >= least]
 
 
-def nothing_yet(steps: int) -> Gameplay:
-    """Room for so many steps."""
+def empty_gameplay(steps: int) -> Gameplay:
+    """Arrays of zeros for this many steps."""
     return Gameplay(*(np.zeros((steps, *shape), kind) for kind, shape in KINDS.values()))

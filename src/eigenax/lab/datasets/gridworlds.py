@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from eigenax.errors import InputError
 
 WALL, FREE = "X#", " ."
+"""Characters of a map."""
 MOVES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
 
 
@@ -38,7 +39,7 @@ class Grid(NamedTuple):
         return both[(both >= 0).all(1)]
 
     def steps(self, count: int, seed: int = 0) -> Int[np.ndarray, "2 count"]:
-        """Numbers of cells before and after so many random moves from random cells; a wall stops a move."""
+        """Numbers of the cells before and after this many random moves from random cells; at a wall, a move stays."""
         rng, cells = np.random.default_rng(seed), self.cells
         before = rng.integers(0, len(cells), count)
         x, y = (cells[before] + MOVES[rng.integers(0, len(MOVES), count)]).T
@@ -47,7 +48,7 @@ class Grid(NamedTuple):
         return np.stack([before, np.where(after >= 0, after, before)])
 
     def picture(self, values: Float[np.ndarray, " cells"]) -> Float[np.ndarray, "height width"]:
-        """Values of the free cells in their places, NaN in walls."""
+        """The values of the free cells as an image of the map, NaN in walls."""
         image = np.full(self.free.shape, np.nan)
         image[self.free] = values
         return image
@@ -105,7 +106,7 @@ def rooms(across: int, side: int, seed: int = 0) -> Grid:
 
 
 def maze(cells: int, seed: int = 0) -> Grid:
-    """A maze without loops, by a walk that turns back where it is stuck."""
+    """A maze without loops, made by a random walk that backtracks where it is stuck."""
     rng, free = np.random.default_rng(seed), np.zeros((2 * cells + 1, 2 * cells + 1), bool)
     free[1, 1], path = True, [np.array([1, 1])]
     while path:
@@ -121,7 +122,7 @@ def maze(cells: int, seed: int = 0) -> Grid:
 
 
 def one_room(side: int) -> Grid:
-    """Nothing but free cells inside of four walls."""
+    """A square of free cells inside four walls."""
     return Grid(np.pad(np.ones((side, side), bool), 1))
 
 
@@ -133,4 +134,4 @@ MAPS: dict[str, Callable[[], Grid]] = {
     "large-rooms": lambda: rooms(6, 5),
     "large-maze": lambda: maze(22),
 }
-"""Maps by name."""
+"""The maps that are known by name."""

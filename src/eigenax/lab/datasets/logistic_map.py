@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 
 class Driven(NamedTuple):
-    """A chaotic series, and what drives it."""
+    """A chaotic series, and the slow force that drives its parameter."""
 
     series: Float[np.ndarray, " time"]
     drive: Float[np.ndarray, " time"]
@@ -16,7 +16,7 @@ class Driven(NamedTuple):
 def driven_logistic_map(rows: int, *, noise: float = 0.0, seed: int = 0) -> Driven:
     """x ← (3.6 + 0.13 γ) x (1 − x), γ a sum of three sines with 5, 11 and 13 periods, between −1 and 1.
 
-    `noise` is added to what is observed, in units of the series' standard deviation.
+    `noise` is the standard deviation of white noise added to the observed series, in units of the series' own.
 
     >>> driven_logistic_map(1000).series.shape
     (1000,)

@@ -1,4 +1,4 @@
-"""Videos, arrays and folders of images as rows of numbers over time, small and grey where they are images."""
+"""Read videos, arrays and folders of images as rows over time; frames are made grey and scaled down."""
 
 import contextlib
 import hashlib
@@ -18,35 +18,37 @@ from eigenax.io.files import explained, make_folder
 from eigenax.progress import progress_track
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)
-WHOLE = 0.9
-"""The share of the frames that a video's header speaks of, below which it is said to be cut off."""
+"""Weights of red, green and blue in grey."""
+COMPLETE_SHARE = 0.9
+"""Share of the frames announced by a video's header below which the video is reported as cut off."""
 TABLES = {".csv", ".tsv", ".txt", ".parquet"}
 PICTURES = {".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".pgm", ".ppm"}
 
 
 class Recording(NamedTuple):
-    """Rows over time (time, d), or grey frames (time, h, w), mapped from a file unless they are small."""
+    """Rows over time (time, d), or grey frames (time, h, w), mapped from a file where possible."""
 
     rows: np.ndarray
     changes: str
-    """What was done to them, in words; nothing is an empty string."""
+    """What was done to them, in words; empty if nothing was."""
 
 
 class _Frames(NamedTuple):
-    """Frames one after the other: how many, as far as is known, their shape, and whether they are whole numbers."""
+    """Frames one after the other, their number if it is known, and the shape and type of each."""
 
     frames: Iterable[np.ndarray]
     length: int | None
     shape: tuple[int, ...]
     dtype: np.dtype
     lost: str = ""
-    """What of the file cannot be read, in words."""
+    """Which part of the file cannot be read, in words; empty if all of it can."""
 
 
 def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -> Recording:
-    """Open a video, a .npy or .npz array, or a folder of images; frames go to `cache` once, unless they can be mapped.
+    """Open a video, a .npy or .npz array, or a folder of images.
 
-    Colours become grey, and frames whose longer side is above `size` pixels are scaled down to it.
+    Colours become grey, and frames whose longer side is above `size` pixels are scaled down to it. Frames that
+    cannot be mapped from the file as they are get converted once, into a file in the folder `cache`.
     """
     if not path.exists():
         raise InputError(f"there is no file {path}")
@@ -63,21 +65,21 @@ def read_recording(path: Path, cache: Path, size: int, progress: bool = False) -
     changes = "; ".join(filter(None, (changes, found.lost)))
     if isinstance(found.frames, np.ndarray) and not changes:
         return Recording(found.frames, "")
-    kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}-{_written_at(path)}.npy"
+    kept = cache / f"{re.sub(r'[^A-Za-z0-9]+', '-', path.name)}-{target[0]}x{target[1]}-{_fingerprint(path)}.npy"
     if not kept.exists():
         _write(kept, found, target, path, progress)
     return Recording(np.load(kept, mmap_mode="r"), changes)
 
 
-def _written_at(path: Path) -> str:
-    """A word that changes when a file does, or any in a folder, so that what has changed is read anew."""
+def _fingerprint(path: Path) -> str:
+    """A hash of names, times and sizes, which changes when the file, or any in the folder, must be read again."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     about = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
     return hashlib.sha256(repr(about).encode()).hexdigest()[:12]
 
 
 def _array(path: Path) -> np.ndarray:
-    """A file's array, mapped where the format allows it."""
+    """The array in a file, mapped into memory where the format allows it."""
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(loaded, np.ndarray):
@@ -101,7 +103,7 @@ def _array(path: Path) -> np.ndarray:
 
 
 def _pictures(folder: Path) -> _Frames:
-    """The images of a folder in the order of their names, numbers in them counted as numbers."""
+    """The images of a folder in the order of their names, with numbers in names ordered by value."""
     files = [file for file in folder.iterdir() if file.suffix.lower() in PICTURES]
     if not files:
         raise InputError(
@@ -151,7 +153,7 @@ def _video(path: Path) -> _Frames:
         ) from error
     width, height = about["size"]
     promised = round(about["fps"] * about["duration"])
-    lost = f"cut off: {count} of about {promised} frames can be read" if count < WHOLE * promised else ""
+    lost = f"cut off: {count} of about {promised} frames can be read" if count < COMPLETE_SHARE * promised else ""
 
     def decoded() -> Iterator[np.ndarray]:
         with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:
@@ -168,14 +170,14 @@ def _video(path: Path) -> _Frames:
 
 @contextlib.contextmanager
 def _starting_processes() -> Iterator[None]:
-    """Without JAX's warning that a forked process may hang: another program is run in it at once."""
+    """Suppress JAX's warning that a forked process may hang: here it starts another program at once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
         yield
 
 
 def _target(path: Path, shape: tuple[int, ...], size: int) -> tuple[tuple[int, int], str]:
-    """Height and width that frames are kept with, and what has to be done to them."""
+    """Height and width to which frames are converted, and the conversion in words."""
     if len(shape) == 3 and shape[2] not in {1, 3, 4}:
         raise InputError(f"{path} must have 1, 3 or 4 colours in its last axis; it has {shape[2]}")
     height, width = shape[:2]
@@ -192,14 +194,14 @@ def _target(path: Path, shape: tuple[int, ...], size: int) -> tuple[tuple[int, i
 
 
 def _write(kept: Path, found: _Frames, target: tuple[int, int], path: Path, progress: bool) -> None:
-    """Frames, made small and grey, into a file that is whole or absent."""
+    """Write frames, scaled down and grey, to a file that is either complete or absent."""
     dtype = np.uint8 if found.dtype == np.uint8 else np.float32
     make_folder(kept.parent)
     partial = kept.with_name(f".{kept.name}.partial")
     frames = progress_track(found.frames, f"reading {path.name}", show=progress, total=found.length)
     with explained(kept):
         with partial.open("wb") as file:
-            # The header is written again at the end: a video does not know how many frames it has.
+            # The header is written again at the end, when the number of frames is known.
             _write_header(file, dtype, (0, *target))
             count = 0
             for frame in frames:
@@ -212,7 +214,7 @@ def _write(kept: Path, found: _Frames, target: tuple[int, int], path: Path, prog
 
 
 def _write_header(file: BinaryIO, dtype: type, shape: tuple[int, ...]) -> None:
-    """NumPy's header, which is as long for any number of frames."""
+    """Write NumPy's header, whose length does not depend on the number of frames."""
     about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, about)
 

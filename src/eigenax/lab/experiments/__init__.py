@@ -1,4 +1,4 @@
-"""The experiments by name; each is imported when asked for."""
+"""The experiments by name. Each is imported only when it is asked for, so that the command line starts at once."""
 
 import difflib
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ EXPERIMENTS = {
     "digits": "eigenax.lab.experiments.digits:Digits",
     "gridworld": "eigenax.lab.experiments.gridworld:GridWorld",
 }
-"""What `eigenax run` knows."""
-EVERY = EXPERIMENTS | {
+"""The experiments of `eigenax run`, by name."""
+ALL_EXPERIMENTS = EXPERIMENTS | {
     "solve": "eigenax.lab.experiments.user_potential:UserPotential",
     "slow": "eigenax.lab.experiments.user_video:UserVideo",
 }
-"""What a folder may hold a run of."""
+"""All experiments that the folder of a run may belong to: those of `eigenax run`, `solve` and `slow`."""
 
 
 def find_experiment(name: str, among: Mapping[str, str] = EXPERIMENTS) -> "type[Experiment]":

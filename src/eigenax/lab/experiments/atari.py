@@ -1,6 +1,8 @@
 """Slow features of Atari games beside successor features and principal components: the paper's third experiment."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -12,17 +14,18 @@ from eigenax.lab.experiments.training import PUBLISHED
 if TYPE_CHECKING:
     import numpy as np
 
+    from eigenax.lab.baselines.successor import Predictor
     from eigenax.lab.datasets.gameplay import Gameplay
     from eigenax.modes import Modes
 
-HELD = 2**33
-"""Bytes of frames that are held in memory, which is faster than reading them again and again, at most."""
+IN_MEMORY = 2**33
+"""Bytes of frames up to which they are held in memory, which is faster than reading them repeatedly."""
 COLUMNS = {"held out": "spin", "successor": "successor", "PCA": "pca"}
-"""The ways to find features, by what their slowness is called in the table."""
+"""The methods that find features, by the heading of their slowness in the table."""
 LEAST_FRAMES = 1000
-"""Frames to learn from or to measure on, at least."""
+"""Smallest number of frames to learn from, and to measure on."""
 DRAWS = 64
-"""Batches on which features are ordered."""
+"""Number of batches on which features are ordered."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Atari(SlowFeatures):
     summary: ClassVar[str] = "slow features of an Atari game, beside successor features and principal components"
     kernel: ClassVar[int] = 6
     presets: ClassVar[dict[str, Preset]] = {
-        "best": Preset("our settings, for a GPU"),
+        "best": Preset("our own settings, for a GPU"),
         "quick": Preset(
             "the same with less of everything: six minutes on two cores",
             {
@@ -67,21 +70,21 @@ class Atari(SlowFeatures):
     game: str = "beam_rider"
     """The game, by its name in ale-py, such as space_invaders, montezuma_revenge or ms_pacman."""
     data: str = ""
-    """Folder of the gameplay, for several runs to share; by default it is in that of the run."""
+    """Folder of the gameplay, which several runs may share; by default it is inside the folder of the run."""
     n: int = 5
     """Number of features; the constant one is not counted."""
     spare: int = 5
     """Functions learned beyond the features and then left out, so that the features are the slowest of more."""
     coarse: int = 2
-    """Side of the squares of pixels that slow features see as one, to keep what is small out of sight; 1 for none."""
+    """Side of the squares of pixels that slow features see as one pixel, which hides small things; 1: all pixels."""
     steps: int = 400
-    """Training steps of the slow features; with more they are slower, and of rarer things."""
+    """Training steps of the slow features; with more, features become slower and encode rarer events."""
     clips: int = 48
     """Clips in a batch."""
     frames: int = 500_000
-    """Frames of a random agent to learn from."""
+    """Frames to learn from, of a random agent."""
     held_out: int = 64_000
-    """Frames of other games, on which everything is measured."""
+    """Frames of other games, on which all features are measured."""
     channels: str = "64,64,64"
     """Feature maps of each convolution, with commas between them."""
     width: int = 128
@@ -89,20 +92,20 @@ class Atari(SlowFeatures):
     successor_steps: int = 300_000
     """Training steps of the successor features."""
     successor_batch: int = 32
-    """Transitions in a batch of theirs."""
+    """Transitions in a batch of the successor features."""
     successor_learning_rate: float = 1e-4
-    """Learning rate of theirs, of RMSProp."""
+    """Learning rate of the successor features, of RMSProp."""
     successor_maps: int = 64
-    """Feature maps of each of their convolutions."""
+    """Feature maps of each convolution of the successor features."""
     successor_width: int = 1024
-    """Units of the layers after them."""
+    """Units of the dense layers of the successor features."""
     latent: int = 2048
-    """Numbers in the code that predicts the next frame, each of which has a successor feature."""
+    """Length of the latent code that predicts the next frame; each of its entries has a successor feature."""
     target_every: int = 10_000
-    """Steps after which the network that successor features are compared with becomes the present one."""
+    """Steps between two updates of the target network, with which successor features are compared."""
 
     def resolved(self) -> Self:
-        """With the whole path of the gameplay; a game that is not there is refused."""
+        """The same settings with the absolute path of the gameplay; a game that is not installed is refused."""
         from eigenax.lab.datasets.atari import check_game
 
         check_game(self.game)
@@ -113,8 +116,6 @@ class Atari(SlowFeatures):
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
-        from eigenax.lab.datasets.gameplay import SIDE
-
         super().check()
         self.check_batch()
         self.check_at_least_one(
@@ -124,12 +125,37 @@ class Atari(SlowFeatures):
         self.check_positive("successor_learning_rate")
         self.check_at_least(0, "spare")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
-        if self.length >= self.frames:
-            raise ValueError(f"--length must be less than --frames, {self.frames}; got {self.length}")
-        if self.coarse > SIDE:
-            raise ValueError(f"--coarse must be at most {SIDE}, the side of a frame; got {self.coarse}")
+        self._check_length()
+        self._check_coarse()
         if self.latent < self.n:
             raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
+
+    def _check_length(self) -> None:
+        """Refuse a length that no episode can have, however the game goes: each stream begins with a fresh game."""
+        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.datasets.atari import STREAM
+
+        most = min(self.frames, STREAM) - STACK + 1
+        if self.length > most:
+            raise ValueError(
+                f"--length must be at most {most}: a point is {STACK} frames, and no episode is longer than "
+                f"{min(self.frames, STREAM)} frames; got {self.length}"
+            )
+
+    def _check_coarse(self) -> None:
+        """Refuse squares of pixels so large that the last convolution sees fewer of them than its stride needs."""
+        from eigenax.lab.datasets.gameplay import SIDE
+        from eigenax.networks.convolution import side_after
+
+        def fits(coarse: int) -> bool:
+            return side_after(SIDE // coarse, self.stride, len(self.maps) - 1) >= self.stride
+
+        most = max(filter(fits, range(1, SIDE + 1)), default=1)
+        if self.coarse > most:
+            raise ValueError(
+                f"--coarse must be at most {most}, which leaves {SIDE // most} of the {SIDE} pixels of a frame's side "
+                f"to {len(self.maps)} convolutions of stride {self.stride}; got {self.coarse}"
+            )
 
     @property
     def functions(self) -> int:
@@ -137,24 +163,33 @@ class Atari(SlowFeatures):
         return self.n + self.spare
 
     def run(self, folder: Path, progress: bool) -> Outcome:
-        """Play, train both, and measure what all three found on other games."""
+        """Collect gameplay, train both networks, and measure the features of all three methods on other games."""
         from eigenax.lab.baselines.successor import STACK
         from eigenax.lab.datasets.gameplay import SIDE
 
-        self.network((STACK, SIDE, SIDE), coarse=self.coarse)  # before anything is played, which takes long
+        # Playing takes long: what can be refused is refused before.
+        self.network((STACK, SIDE, SIDE), coarse=self.coarse)
+        self._check_predictor(SIDE)
         place = Path(self.data) if self.data else folder / "gameplay"
         seen = self.played(place, self.frames, self.seed, progress)
+        with self._keeping(place):
+            self._long_episodes(seen)
         other = self.played(place, self.held_out, self.held_out_seed, progress)
-        try:
+        with self._keeping(place):
             return self._measured(seen, other, folder, progress)
+
+    @contextlib.contextmanager
+    def _keeping(self, place: Path) -> Iterator[None]:
+        """Keep the gameplay where settings turn out not to fit it: only wrong input empties the folder of a run."""
+        try:
+            yield
         except InputError as error:
             if self.data:
                 raise
-            # What was played stays: a folder is emptied of a run with wrong input alone.
             raise RunError(f"{error}; a new run takes what was played with --data {place}") from error
 
     def _measured(self, seen: "Gameplay", other: "Gameplay", folder: Path, progress: bool) -> Outcome:
-        """Train both, and measure what all three found on other games."""
+        """Train both networks, and measure the features of all three methods on other games."""
         import numpy as np
 
         from eigenax.io.metrics import read_metrics
@@ -201,22 +236,29 @@ class Atari(SlowFeatures):
         return Outcome(modes, result, figures)
 
     def played(self, place: Path, steps: int, seed: int, progress: bool) -> "Gameplay":
-        """Steps of the game, from the folder where all gameplay is or collected into it."""
+        """Steps of the game, read from the folder of all gameplay, or first collected into it."""
         import numpy as np
 
         from eigenax.lab.datasets.atari import Gameplay, gameplay
 
         part = gameplay(self.game, steps, place / f"{self.game}-{steps}-seed{seed}", seed=seed, progress=progress)
-        frames = np.array(part.frames) if part.frames.nbytes < HELD else part.frames
+        frames = np.array(part.frames) if part.frames.nbytes < IN_MEMORY else part.frames
         return Gameplay(frames, *(np.array(one) for one in part[1:]))
 
     def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
-        """The slow features of gameplay."""
+        """Learn the slow features of gameplay."""
         from eigenax.lab.baselines.successor import STACK
         from eigenax.sources.time_series import TimeSeries
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
         network = self.network((STACK, *some.shape[1:]), some, self.coarse)
+        source = TimeSeries(self._long_episodes(seen), self.length, n_stack=STACK)
+        return self.train(source, network, DRAWS * self.clips, folder, progress)
+
+    def _long_episodes(self, seen: "Gameplay") -> "list[np.ndarray]":
+        """The frames of each episode that is long enough for a clip."""
+        from eigenax.lab.baselines.successor import STACK
+
         least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
         if not episodes:
@@ -225,24 +267,40 @@ class Atari(SlowFeatures):
                 f"--length {self.length} takes episodes of {least} frames; the longest there is has {longest}: "
                 f"--length {longest - STACK + 1} at most"
             )
-        return self.train(
-            TimeSeries(episodes, self.length, n_stack=STACK), network, DRAWS * self.clips, folder, progress
-        )
+        return episodes
+
+    def _predictor(self, side: int, actions: int) -> "Predictor":
+        """The untrained network of the successor features, for frames of this side and a game with these actions."""
+        import equinox as eqx
+
+        from eigenax.core.random_streams import Stream, stream
+        from eigenax.lab.baselines.successor import Predictor
+
+        return eqx.filter_jit(Predictor)(  # one program instead of one for each array
+            side, actions, maps=self.successor_maps, width=self.successor_width, latent=self.latent,
+            key=stream(self.seed, Stream.SUCCESSOR),
+        )  # fmt: skip
+
+    def _check_predictor(self, side: int) -> None:
+        """Refuse a network of the successor features that cannot be made; only its shapes are computed."""
+        import equinox as eqx
+
+        try:
+            eqx.filter_eval_shape(self._predictor, side, 1)
+        except (ValueError, MemoryError) as error:
+            raise InputError(
+                f"--successor-maps {self.successor_maps}, --successor-width {self.successor_width}, "
+                f"--latent {self.latent}: {error}"
+            ) from error
 
     def _successors(
         self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
     ) -> "dict[str, np.ndarray]":
-        """Eigenpurposes of successor features, from their mean and, as they were first made, from zero."""
-        import equinox as eqx
-
-        from eigenax.core.random_streams import Stream, stream
-        from eigenax.lab.baselines.successor import STACK, AgentSteps, Predictor, eigenpurposes, learn_successors
+        """Learn successor features and return their eigenpurposes, centred and, as first published, not centred."""
+        from eigenax.lab.baselines.successor import STACK, AgentSteps, eigenpurposes, learn_successors
         from eigenax.over_time import values_over
 
-        fresh = eqx.filter_jit(Predictor)(  # one program instead of one for each array
-            seen.frames.shape[1], int(seen.actions.max()) + 1, maps=self.successor_maps, width=self.successor_width,
-            latent=self.latent, key=stream(self.seed, Stream.SUCCESSOR),
-        )  # fmt: skip
+        fresh = self._predictor(seen.frames.shape[1], int(seen.actions.max()) + 1)
         network = learn_successors(
             AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
             steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
@@ -254,8 +312,8 @@ class Atari(SlowFeatures):
 
     def _components(self, seen: "Gameplay", frames: "np.ndarray") -> "np.ndarray":
         """Principal components of single frames."""
-        from eigenax.lab.baselines.linear_sfa import from_all_over, of_rows, principal_components
+        from eigenax.lab.baselines.linear_sfa import evenly_spread, of_rows, principal_components
 
-        some = seen.frames[from_all_over(len(seen.frames))]
+        some = seen.frames[evenly_spread(len(seen.frames))]
         components = principal_components(some.reshape(len(some), -1), self.n)
         return of_rows(components, frames.reshape(len(frames), -1))

@@ -1,4 +1,4 @@
-"""Deep slow feature analysis of bouncing balls: the paper's second experiment, beside the classical ways."""
+"""Deep slow feature analysis of bouncing balls: the paper's second experiment, beside the classical methods."""
 
 import dataclasses
 import functools
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from eigenax.modes import Modes
 
 LEAST_FRAMES = 1000
-"""With fewer, balls are not seen in many places."""
+"""Smallest number of frames: in fewer, balls are not seen in enough places."""
 
 DRAWS = 256
-"""Batches on which features are ordered: pairs that are nearly as slow want many."""
+"""Number of batches on which features are ordered: features that are nearly equally slow need many."""
 
 TWO = ", two frames"
+"""Added to the name of a classical method that sees two successive frames."""
 
 LOOKED_AT = 200_000
-"""Frames that are enough to see what features tell of the balls."""
+"""Largest number of frames on which is measured what features tell about the balls."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +39,7 @@ class BouncingBalls(SlowFeatures):
     name: ClassVar[str] = "bouncing-balls"
     summary: ClassVar[str] = "deep slow feature analysis of three bouncing balls, beside linear and quadratic"
     presets: ClassVar[dict[str, Preset]] = {
-        "best": Preset("our settings, for a GPU"),
+        "best": Preset("our own settings, for a GPU"),
         "quick": Preset(
             "the same for two cores, on smaller frames",
             {
@@ -75,7 +76,7 @@ class BouncingBalls(SlowFeatures):
     frames: int = 2_000_000
     """Frames of the video to learn from."""
     held_out: int = 1_000_000
-    """Frames of another video, on which slowness is measured."""
+    """Frames of another video, on which all features are measured."""
     balls: int = 3
     """Number of balls."""
     size: int = 64
@@ -83,7 +84,7 @@ class BouncingBalls(SlowFeatures):
     radius: float = 6.0
     """Radius of the balls in pixels."""
     speed: float = 2.0
-    """Pixels a ball moves in a frame, at the beginning."""
+    """Pixels that each ball moves from one frame to the next at the beginning."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
@@ -100,28 +101,28 @@ class BouncingBalls(SlowFeatures):
 
     @functools.cached_property
     def video(self) -> "Balls":
-        """What is learned from."""
+        """The video to learn from."""
         return self._simulated(self.frames, self.seed)
 
     @functools.cached_property
-    def other_video(self) -> "Balls":
-        """What nothing is learned from."""
+    def held_out_video(self) -> "Balls":
+        """The held-out video, on which features are measured."""
         return self._simulated(self.held_out, self.held_out_seed)
 
     @property
     def reach(self) -> tuple[float, float]:
-        """Where the middle of a ball can be."""
+        """The smallest and the largest coordinate that the centre of a ball can have."""
         return self.radius, self.size - self.radius
 
     @property
     def view(self) -> "Discs":
-        """Places of balls to a frame."""
+        """The function that draws a frame from the positions of the balls."""
         from eigenax.lab.datasets.bouncing_balls import Discs
 
         return Discs(self.size, self.radius)
 
     def run(self, folder: Path, progress: bool) -> Outcome:
-        """Train, and measure on another video what this and classical slow feature analysis found."""
+        """Train, and measure on the held-out video the features that this and classical slow feature analysis found."""
         import numpy as np
 
         from eigenax.io.metrics import read_metrics
@@ -135,13 +136,13 @@ class BouncingBalls(SlowFeatures):
 
         network = self.network((2, self.size, self.size))
         modes = self.train(source(2), network, DRAWS * self.clips, folder, progress)
-        held_out = self.other_video.positions.astype(np.float32)
+        held_out = self.held_out_video.positions.astype(np.float32)
         features = features_of(modes, held_out, n_stack=2, view=self.view, progress=progress)[1:]
         slowness = delta_values([features])
-        ways = self.classical(progress)
-        others = {name: way.slowness for name, way in ways.items()}
-        offer = self.offered(slowness, ways, lambda name: source(2 if name.endswith(TWO) else 1), folder)
-        positions, velocities = (part[1 : LOOKED_AT + 1] for part in self.other_video)
+        methods = self.classical(progress)
+        others = {name: method.slowness for name, method in methods.items()}
+        offer = self.offer_slower(slowness, methods, lambda name: source(2 if name.endswith(TWO) else 1), folder)
+        positions, velocities = (part[1 : LOOKED_AT + 1] for part in self.held_out_video)
         told = meaning(features[:LOOKED_AT], positions, velocities, self.reach)
         metrics = read_metrics(folder / "metrics.jsonl")
         result = {
@@ -151,23 +152,23 @@ class BouncingBalls(SlowFeatures):
             "sum_over_linear": float(slowness.sum() / others["linear SFA"].sum()),
             "correlation": float(np.abs(np.corrcoef(features.T) - np.eye(self.n)).max()),
             "meaning": told._asdict(),
-            "notes": [offer.said] if offer else [],
+            "notes": [offer.note] if offer else [],
         }
         return Outcome(modes, result, self._figures(modes, features, told, result["slowness"], metrics))
 
     def classical(self, progress: bool) -> "dict[str, Classical]":
-        """Classical features of one frame and of two, with their slowness on the other video."""
+        """Classical features of single frames and of pairs, with their slowness on the held-out video."""
         from eigenax.lab.baselines.linear_sfa import classical_features
 
         found = {}
         for frames, called in ((1, ""), (2, TWO)):
-            seen, other = (self._pixels(video, frames) for video in (self.video, self.other_video))
-            for name, way in classical_features(seen, other, self.n, progress).items():
-                found[name + called] = way
+            seen, other = (self._pixels(video, frames) for video in (self.video, self.held_out_video))
+            for name, method in classical_features(seen, other, self.n, progress).items():
+                found[name + called] = method
         return found
 
     def _pixels(self, video: "Balls", frames: int) -> "Video":
-        """Rows of the pixels of so many successive frames, drawn as they are looked at."""
+        """A video whose points are the pixels of this many successive frames, drawn only when they are needed."""
         import jax.numpy as jnp
         import numpy as np
 
@@ -197,7 +198,7 @@ class BouncingBalls(SlowFeatures):
         slowness: "dict[str, np.ndarray]",
         metrics: list[dict[str, Any]],
     ) -> "dict[str, tuple[Figure, str]]":
-        """Heat maps, extreme frames of the joint feature, slowness beside the classical ways, training curves."""
+        """Heat maps, extreme frames of the joint feature, slowness beside the classical methods, training curves."""
         import jax
         import jax.numpy as jnp
         import numpy as np
@@ -206,7 +207,7 @@ class BouncingBalls(SlowFeatures):
         from eigenax.lab.scores.balls import heat_maps
         from eigenax.lab.scores.slowness import extreme_times
 
-        positions = self.other_video.positions
+        positions = self.held_out_video.positions
         extreme = extreme_times(features[:, told.joint], 6, apart=int(4 * self.size / self.speed))
         pairs = [np.asarray(jax.vmap(self.view)(jnp.asarray(positions[t : t + 2], jnp.float32)))[:, 0] for t in extreme]
         return {

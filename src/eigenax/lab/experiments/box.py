@@ -3,7 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
-from eigenax.lab.experiment import boundaries
+from eigenax.lab.experiment import parse_boundaries
 from eigenax.lab.experiments.physics import Physics
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class BoxModes(Physics):
         super().check()
         self.check_at_least_one("dims")
         self.check_positive("side")
-        boundaries(self.boundary, self.dims)
+        parse_boundaries(self.boundary, self.dims)
 
     def operator(self) -> "Operator":
         """−∇²."""
@@ -47,10 +47,10 @@ class BoxModes(Physics):
         """[0, side]^dims."""
         import eigenax
 
-        return eigenax.Box(0.0, self.side, dims=self.dims, boundary=boundaries(self.boundary, self.dims))
+        return eigenax.Box(0.0, self.side, dims=self.dims, boundary=parse_boundaries(self.boundary, self.dims))
 
     def exact(self) -> "np.ndarray":
-        """Σ (π kᵢ / side)², the kᵢ by the boundary."""
+        """Σ (π kᵢ / side)² with the wave numbers kᵢ that the boundary allows."""
         from eigenax.lab.spectra.box import box_energies
 
-        return box_energies(self.n, [self.side] * self.dims, boundaries(self.boundary, self.dims))
+        return box_energies(self.n, [self.side] * self.dims, parse_boundaries(self.boundary, self.dims))

@@ -1,4 +1,4 @@
-"""Handwritten digits: a spectral embedding at images never seen, against decomposing the graph of all."""
+"""Handwritten digits: the spectral embedding of held-out images, against decomposing the graph of all images."""
 
 import dataclasses
 import time
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from eigenax.lab.baselines.nystrom import Decomposition, Likeness, Nystrom
 
 HELD_OUT = 5
-"""One row in so many is held out."""
+"""One image in this many is held out."""
 MORE = 4
-"""Exact eigenvalues that are shown after those that were asked for."""
+"""Number of exact eigenvalues that are shown beyond those asked for."""
 MODEL = "embedding.safetensors"
+"""The file of the fitted estimator in the folder of the run."""
 SIZES = (1 / 8, 1 / 4, 1 / 2)
-"""Cells of smaller models whose errors are compared, over the cells asked for."""
+"""Numbers of cells of the smaller models that are compared, divided by the number asked for."""
 LANDMARK_SIZES = 8
-"""Models with landmarks, up to all rows."""
+"""Number of Nyström models that are compared; the landmarks of the largest are all images learned from."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,30 +34,26 @@ class Digits(Experiment):
     """
 
     name: ClassVar[str] = "digits"
-    summary: ClassVar[str] = "spectral embedding of digits never seen, against the full decomposition"
+    summary: ClassVar[str] = "spectral embedding of held-out digits, against the full decomposition"
     presets: ClassVar[dict[str, Preset]] = {"quick": Preset("all 1797 images, 256 cells")}
     noun: ClassVar[str] = "feature"
     reading: ClassVar[str] = (
-        "Learned values are those of the graph of the images learned from, and residuals are of the functions fitted "
-        "to its eigenvectors; all images are a larger graph."
+        "Learned and exact values are eigenvalues of the graph of the images learned from; residuals are those of the "
+        "functions fitted to its eigenvectors. The last column is of the larger graph of all images."
     )
 
     n: int = 10
     """Number of features, without the constant."""
     cells: int = 256
-    """Cells, whose shares the functions combine: the size of the model."""
+    """Number of softmax cells that the functions combine: the size of the model."""
     neighbors: int = 10
-    """Images that each one is joined with."""
-    steps: int = 1
-    """Nothing is trained: of no effect."""
+    """Number of nearest neighbours that each image is joined with."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_at_least_one("neighbors")
         self.check_at_least(self.n + 1, "cells")
-        if self.steps != 1:
-            raise ValueError(f"--steps has no effect here, where nothing is trained: leave it out; got {self.steps}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Fit on four fifths, embed the rest, and compare with the full decomposition and with Nyström's."""
@@ -96,7 +93,7 @@ class Digits(Experiment):
             "columns": {"all images": exact.eigenvalues[: self.n]},
             "eigengap": fitted.eigengap_._asdict(),
         }
-        result["notes"] = [_told(result)]
+        result["notes"] = [_note(result)]
         spectra = {"images learned from": of_seen, "all images": exact.eigenvalues}
         embedded = {
             "learned from": (fitted.embedding_, labels[seen]),
@@ -131,7 +128,7 @@ class Digits(Experiment):
         exact: "Decomposition",
         folder: Path,
     ) -> tuple[list[Any], list[Any]]:
-        """Errors of smaller models too, of both kinds."""
+        """Size and error of models of several sizes: ours, and Nyström's."""
         import numpy as np
 
         from eigenax.lab.baselines.nystrom import landmarks_within
@@ -152,7 +149,7 @@ class Digits(Experiment):
 
 
 def _digits() -> "tuple[np.ndarray, np.ndarray]":
-    """1797 images of 8 × 8 pixels between 0 and 1, and what they show."""
+    """1797 images of 8 × 8 pixels between 0 and 1, and the digits that they show."""
     try:
         from sklearn.datasets import load_digits
     except ModuleNotFoundError as error:
@@ -162,7 +159,7 @@ def _digits() -> "tuple[np.ndarray, np.ndarray]":
 
 
 def split(count: int, seed: int) -> "tuple[np.ndarray, np.ndarray]":
-    """Numbers of rows to learn from and of rows held out."""
+    """Indices of the rows to learn from, and of the rows held out, chosen at random."""
     import numpy as np
 
     order = np.random.default_rng(seed).permutation(count)
@@ -170,7 +167,7 @@ def split(count: int, seed: int) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def likeness(found: "np.ndarray", exact: "Decomposition", rows: "np.ndarray") -> "Likeness":
-    """Of an embedding of some rows to theirs in the full decomposition."""
+    """How similar an embedding of some rows is to that of the full decomposition."""
     from eigenax.lab.baselines.nystrom import Likeness
 
     return Likeness.of(found, exact.vectors[rows, : found.shape[1]])
@@ -180,7 +177,7 @@ def _score(prefix: str, found: "np.ndarray", exact: "Decomposition", rows: "np.n
     return {f"{prefix}{name}": value for name, value in likeness(found, exact, rows)._asdict().items()}
 
 
-def _told(result: dict[str, Any]) -> str:
+def _note(result: dict[str, Any]) -> str:
     return (
         f"subspace distance to the full decomposition at held-out images {result['subspace_distance']:.4f} in "
         f"{result['model_bytes']:,} bytes; Nyström in as many {result['nystrom_subspace_distance']:.4f}, with all "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eigenax.operators.base import Operator
 
 MARGIN = 3.0
-"""Between the outermost turning point and the wall, in units of a^(−1/6)."""
+"""Distance between the outermost turning point and the wall, in units of a^(−1/6)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,10 @@ class DoubleWell(Physics):
 
     @property
     def reach(self) -> float:
-        """Where the last state has ended, with its energy bounded by that of a x⁴ + a b⁴ in Bohr–Sommerfeld's way."""
+        """Half the length of the line: `half_width`, or where the last state asked for has decayed.
+
+        Its energy is bounded by that in the higher potential a x⁴ + a b⁴, which Bohr–Sommerfeld quantisation gives.
+        """
         energy = self.a * self.b**4 + self.a ** (1 / 3) * (2.185 * (self.n - 0.5)) ** (4 / 3)
         turning = math.sqrt(self.b**2 + math.sqrt(energy / self.a))
         return self.half_width or turning + MARGIN * self.a ** (-1 / 6)

@@ -1,4 +1,4 @@
-"""The folder a run leaves: what is in it, who may write there, how it is read back."""
+"""The folder of a run: what is in it, who may write there, and how it is read back."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from eigenax.errors import RunError
 from eigenax.lab.experiment import Experiment, Settings
-from eigenax.lab.experiments import EVERY, find_experiment
+from eigenax.lab.experiments import ALL_EXPERIMENTS, find_experiment
 
 SETTINGS, RESULT, REPORT, FIGURES = "settings.toml", "result.json", "report.html", "figures"
 
@@ -25,9 +25,9 @@ def default_folder(experiment: Experiment) -> Path:
 
 
 def claim(folder: Path, experiment: Experiment) -> set[Path]:
-    """Make a folder this run's own by writing its settings there; refuse one that holds anything else.
+    """Claim a folder for a run by writing its settings there; refuse a folder that holds anything else.
 
-    Returns what was there before and does not count: what a crash left of a file.
+    Partial files that a crash left do not count. They are returned, for `release` to keep them.
     """
     from eigenax.io.files import explained, make_folder, write_atomically
 
@@ -48,7 +48,10 @@ def claim(folder: Path, experiment: Experiment) -> set[Path]:
 
 
 def release(folder: Path, before: set[Path]) -> None:
-    """Empty a folder of what a run wrote that failed before it learned anything, so that it can be tried again."""
+    """Delete what a failed run wrote, except what was there `before`, so that the folder can be claimed again.
+
+    A run that has written a checkpoint has learned something, and is kept.
+    """
     from eigenax.io.checkpoint import checkpoints
 
     if checkpoints(folder / "checkpoints"):
@@ -61,44 +64,44 @@ def release(folder: Path, before: set[Path]) -> None:
 
 
 def settings_toml(experiment: Experiment) -> str:
-    """All settings, resolved, as TOML."""
+    """All settings, presets resolved, as TOML."""
     settings = {"experiment": experiment.name} | experiment.flat()
     return "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
 
 
 def read_experiment(folder: Path) -> Experiment:
-    """The experiment whose settings lie in a folder."""
+    """The experiment with the settings that are in the folder of a run."""
     path = folder / SETTINGS
     if not path.is_file():
         raise RunError(f"{folder} holds no run: there is no {SETTINGS} in it")
     try:
         settings = tomllib.loads(path.read_text())
-        usual = find_experiment(settings.pop("experiment"), EVERY).with_preset(settings["preset"])
+        usual = find_experiment(settings.pop("experiment"), ALL_EXPERIMENTS).with_preset(settings["preset"])
         if unknown := settings.keys() - usual.flat().keys():
             raise ValueError(f"there is no setting {min(unknown)!r} of --preset {usual.preset}")
-        experiment = _changed(usual, settings)
+        experiment = _with_values(usual, settings)
         experiment.check()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} cannot be used: {error}") from error
     return experiment
 
 
-def _changed(usual: Any, values: dict[str, Any]) -> Any:
-    """Settings with other values, which must be of the kind that the command line would have made of them."""
+def _with_values(usual: Any, values: dict[str, Any]) -> Any:
+    """Settings with values from a file, which must have the types that the command line would have given them."""
     kinds, changed = get_type_hints(type(usual)), {}
     for name in (field.name for field in dataclasses.fields(usual)):
         if isinstance(part := getattr(usual, name), Settings):
-            changed[name] = _changed(part, values)
+            changed[name] = _with_values(part, values)
         elif name in values:
-            changed[name] = _of_kind(name, values[name], kinds[name])
+            changed[name] = _of_type(name, values[name], kinds[name])
     return dataclasses.replace(usual, **changed)
 
 
-def _of_kind(name: str, value: Any, kind: Any) -> Any:
-    """A value as a setting of this kind, or `ValueError`."""
+def _of_type(name: str, value: Any, kind: Any) -> Any:
+    """The value of a setting, or `ValueError` where it does not have the type `kind`."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is tuple and isinstance(value, list):
-        return tuple(_of_kind(name, item, parts[0]) for item in value)
+        return tuple(_of_type(name, item, parts[0]) for item in value)
     if origin is Literal:
         if value not in parts:
             raise ValueError(f"{name} must be one of {', '.join(parts)}; got {value!r}")
@@ -110,7 +113,7 @@ def _of_kind(name: str, value: Any, kind: Any) -> Any:
 
 
 def read_result(folder: Path) -> dict[str, Any]:
-    """result.json."""
+    """The content of result.json."""
     path = folder / RESULT
     if not path.is_file():
         raise RunError(f"{folder} has no {RESULT}; the run is unfinished: `eigenax resume {folder}`")
@@ -121,7 +124,7 @@ def read_result(folder: Path) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold: lists for arrays, and null for what is not a number."""
+    """A value as JSON can hold it: arrays become lists, and numbers that are not finite become null."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,26 +1,30 @@
-"""Grid worlds: the eigenfunctions of where one can go, from all edges or from random steps."""
+"""Grid worlds: eigenfunctions of the graph Laplacian of a map, from all its edges or from random steps."""
 
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     from eigenax.lab.baselines.graph import Graph
     from eigenax.lab.datasets.gridworlds import Grid
     from eigenax.sources.base import Source
 
-ALIKE, ALIKE_IN_STEPS = 1e-6, 1e-2
-"""Eigenvalues of the whole graph, and of a sample of its steps, that count as one block."""
+ALIKE = 1e-6
+"""Relative difference up to which eigenvalues of the whole graph count as equal."""
+ALIKE_IN_STEPS = 1e-2
+"""The same for the graph of random steps, where sampling splits eigenvalues that are equal on the whole graph."""
 
 
 @dataclasses.dataclass(frozen=True)
-class GridWorld(Experiment):
+class GridWorld(IterativeExperiment):
     """The smoothest functions of (x, y) over the free cells of a map, against the eigenvectors of its graph."""
 
     name: ClassVar[str] = "gridworld"
-    summary: ClassVar[str] = "where one can go on a map, from all its edges or from random steps"
+    summary: ClassVar[str] = (
+        "smoothest functions on a map, from all its edges or from random steps, against the eigenvectors"
+    )
     presets: ClassVar[dict[str, Preset]] = {"quick": Preset("a map of rooms, all its edges")}
 
     map: str = "rooms"
@@ -28,12 +32,12 @@ class GridWorld(Experiment):
     n: int = 11
     """Number of modes."""
     steps: int = 20
-    """Bases to try at most, each with twice as many waves as the one before; the last is found long before that."""
+    """Bases to try at most, each with twice as many waves as the one before; the search ends long before that."""
     transitions: int = 0
-    """Random steps to learn from, whose cells are never numbered; 0: all edges of the map."""
+    """Random steps to learn from, which are known by the coordinates of their cells alone; 0: all edges of the map."""
 
     def resolved(self) -> Self:
-        """With the whole path of a map that is a file."""
+        """The same settings with the absolute path of a map that is a file."""
         from eigenax.lab.datasets.gridworlds import MAPS
 
         return self if self.map in MAPS else dataclasses.replace(self, map=str(Path(self.map).resolve()))
@@ -89,7 +93,7 @@ class GridWorld(Experiment):
             "mean_cosine": float(found.cosines.mean()),
             "cosines": found.cosines,
             "columns": {"|cosine|": found.cosines},
-            "notes": self._told(graph) if self.transitions else [],
+            "notes": self._notes_on_steps(graph) if self.transitions else [],
         }
         turned = np.full((len(grid.cells), self.n), np.nan)
         turned[shown] = found.functions
@@ -99,8 +103,8 @@ class GridWorld(Experiment):
         }
         return Outcome(modes, result, figures)
 
-    def _told(self, graph: "Graph") -> list[str]:
-        """What exact values are of, where they are not the map's."""
+    def _notes_on_steps(self, graph: "Graph") -> list[str]:
+        """Notes on the graph that the exact values belong to, where it is not that of the map."""
         from scipy.sparse.csgraph import connected_components
 
         seen = int((graph.counts > 0).sum())
@@ -122,7 +126,7 @@ class GridWorld(Experiment):
         return Graph(grid.edges(), cells)
 
     def _graph(self, grid: "Grid") -> "Graph":
-        """The graph that is learned from, its cells numbered: for scoring only."""
+        """The graph that is learned from, with its cells numbered, which only the scores use."""
         from eigenax.lab.baselines.graph import graph_of_edges, graph_of_steps
 
         cells = len(grid.cells)

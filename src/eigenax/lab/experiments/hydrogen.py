@@ -69,18 +69,18 @@ class Hydrogen(Physics):
 
     @functools.cached_property
     def grid(self) -> "GridModes":
-        """What a sparse eigensolver on a grid finds."""
+        """The modes that a sparse eigensolver finds on a grid."""
         from eigenax.lab.baselines.grid import grid_modes
 
         return grid_modes(lambda x: self.charge * coulomb(x), self.domain(), self.n, GRID_POINTS)
 
     def scores(self, modes: "Modes") -> dict[str, Any]:
-        """Errors against the closed form, and what a grid makes of it."""
+        """Errors against the closed form, and in two dimensions the eigenvalues of a grid."""
         grid = {"grid_eigenvalues": self.grid.eigenvalues} if self.dims == 2 else {}
         return super().scores(modes) | grid
 
     def figures(self, modes: "Modes", metrics: list[dict[str, Any]]) -> "dict[str, tuple[Figure, str]]":
-        """In two dimensions with the grid's modes above the learned ones."""
+        """The modes and their errors; in two dimensions with the grid's modes above the learned ones."""
         from eigenax.lab.report.physics import draw
 
         if self.dims != 2:

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from eigenax.lab.spectra.mercer import Mercer
     from eigenax.operators.kernel import Kernel
 
-RANDOM_POINTS = 1 << 16
-"""Added to the seed for the points of Nyström's method."""
+NYSTROM_SEED = 1 << 16
+"""Added to the seed for the random points of Nyström's method."""
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelModes(Experiment):
+class KernelModes(IterativeExperiment):
     """The first eigenfunctions of K u(x) = E_x'[k(x, x') u(x')], x and x' standard normal."""
 
     name: ClassVar[str] = "kernel"
@@ -28,10 +28,10 @@ class KernelModes(Experiment):
         "polynomial": Preset("the polynomial kernel in two dimensions", {"kernel": "polynomial", "dims": 2}),
     }
     reading: ClassVar[str] = (
-        "Learned values are the best in the span of random waves, measured on other points than they were found on; "
-        "the standard error is the scatter between sets of points and what the residual says is left. Nyström is the "
-        "dense eigendecomposition of --points independent points. Ours are more, five sets of 2048 or more, and evenly "
-        "spread and weighted, which a known density allows; most of the difference is theirs."
+        "Learned values are the best in the span of random waves, measured on other points than they were found on. "
+        "The standard error combines the scatter between sets of points with the error that the residual implies. "
+        "Nyström is the dense eigendecomposition of --points independent points. Ours uses more points, five sets of "
+        "2048 or more, evenly spread and weighted, which a known density allows: they make most of the difference."
     )
 
     least_steps: ClassVar[int] = 0
@@ -117,7 +117,7 @@ class KernelModes(Experiment):
 
         from eigenax.core.precision import precision_scope
 
-        seed = (self.seed + RANDOM_POINTS) % 2**32
+        seed = (self.seed + NYSTROM_SEED) % 2**32
         x = np.random.default_rng(seed).normal(size=(self.points, self.dims))
         with precision_scope("float64"):
             gram = np.asarray(self.operator().gram(jnp.asarray(x))) / self.points

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from eigenax.lab.experiment import numbers
+from eigenax.lab.experiment import parse_numbers
 from eigenax.lab.experiments.physics import Physics
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eigenax.operators.base import Operator
 
 MARGIN = 5.0
-"""Between a turning point and the wall, in units of the ground state's width: e^(−MARGIN²) is left there."""
+"""Distance of the wall from a turning point, in widths of the ground state: e^(−MARGIN²) of a state is left there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Oscillator(Physics):
 
     @property
     def stiffnesses(self) -> tuple[float, ...]:
-        """One for each axis."""
-        return numbers("stiffness", self.stiffness, self.dims)
+        """The stiffness of each axis."""
+        return parse_numbers("stiffness", self.stiffness, self.dims)
 
     def operator(self) -> "Operator":
         """−∇² + Σ aᵢ xᵢ²."""
@@ -57,13 +57,14 @@ class Oscillator(Physics):
         """A box around the outermost state of each axis."""
         import eigenax
 
-        widths = [self.half_width] * self.dims if self.half_width else self._reaches()
+        widths = [self.half_width] * self.dims if self.half_width else self._half_widths()
         return eigenax.Box([-width for width in widths], widths)
 
-    def _reaches(self) -> list[float]:
-        """For each axis the turning point of its highest state among the first n, and a margin.
+    def _half_widths(self) -> list[float]:
+        """Half the side of the box along each axis: the turning point of the highest state needed there, and a margin.
 
-        The softest axes alone have n states with up to `shell` quanta, which bounds the energy of all others.
+        The softest axes alone have n states with up to `shell` quanta, so that none of the first n states has more
+        energy than `shell` of their quanta, along any axis.
         """
         frequencies = [math.sqrt(a) for a in self.stiffnesses]
         softest = min(frequencies)

@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Physics(Experiment):
+class Physics(IterativeExperiment):
     """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
 
     presets: ClassVar[dict[str, Preset]] = {
-        "best": Preset("ever more random waves, until nothing is to be gained"),
-        "quick": Preset("the first basis of random waves alone", {"steps": 1}),
+        "best": Preset("ever more random waves, until more of them gain nothing"),
+        "quick": Preset("only the first basis of random waves", {"steps": 1}),
     }
     least_steps: ClassVar[int] = 0
 
     steps: int = 0
     """Bases to try at most, each with twice as many functions as the one before; 0: as many as it takes."""
     tol: float = 0.0
-    """End when all eigenvalues are known to this relative accuracy; 0: when nothing more is to be gained."""
+    """End when all eigenvalues are known to this relative accuracy; 0: when more waves gain nothing."""
     samples: int = 0
     """Points for a basis; 0: as many as its functions need."""
 
     @abc.abstractmethod
     def operator(self) -> "Operator":
-        """What the modes are the eigenfunctions of."""
+        """The operator whose eigenfunctions are the modes."""
 
     @abc.abstractmethod
     def domain(self) -> "Box | Surface":
-        """Where they live."""
+        """The domain of the modes."""
 
     @abc.abstractmethod
     def exact(self) -> "np.ndarray | None":
-        """The first n eigenvalues, for scoring, where they are known."""
+        """The exact first n eigenvalues, or None where they are not known; only the scores use them."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
@@ -59,7 +59,7 @@ class Physics(Experiment):
             raise ValueError(f"--tol must be a relative accuracy below 1, such as 1e-3; got {self.tol}")
 
     def run(self, folder: Path, progress: bool) -> Outcome:
-        """Solve, and compare with what is known."""
+        """Solve, and compare with the exact eigenvalues where they are known."""
         import eigenax
         from eigenax.io.metrics import read_metrics
 
@@ -73,7 +73,7 @@ class Physics(Experiment):
         return Outcome(modes, result, self.figures(modes, metrics))
 
     def scores(self, modes: "Modes") -> dict[str, Any]:
-        """Errors of the eigenvalues: absolute ones where the exact value is zero, and those are not in the mean."""
+        """Errors of the eigenvalues, absolute where the exact value is zero; the mean is of the relative ones alone."""
         from eigenax.lab.scores.spectrum import relative_errors
 
         exact = self.exact()
@@ -92,7 +92,7 @@ class Physics(Experiment):
 
 @dataclasses.dataclass(frozen=True)
 class OnSurface(Physics):
-    """The Laplace–Beltrami operator −Δ on a surface, which is measured once."""
+    """The Laplace–Beltrami operator −Δ on a surface, whose area is computed only once."""
 
     @abc.abstractmethod
     def make_surface(self) -> "Surface":

@@ -1,4 +1,4 @@
-"""Runs an experiment in its folder and writes down what it found."""
+"""Run an experiment in its folder and write down what it found."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from eigenax.lab.experiments.folder import FIGURES, RESULT, plain
 
 
 def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict[str, Any]:
-    """Train or go on training, measure, and write modes, figures, result.json and the page. Returns the result."""
+    """Train or resume training, measure, and write modes, figures, result.json and the page; return the result."""
     from eigenax.io.checkpoint import checkpoints
     from eigenax.io.files import write_atomically
     from eigenax.lab.report.page import write_page

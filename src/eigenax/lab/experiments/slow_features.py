@@ -1,4 +1,4 @@
-"""Experiments that learn slow features of video with a convolution: their settings and their training."""
+"""Settings and training of the experiments that learn slow features of video with a convolutional network."""
 
 import dataclasses
 import math
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from eigenax.errors import InputError
-from eigenax.lab.experiment import Experiment
+from eigenax.lab.experiment import IterativeExperiment
 from eigenax.lab.experiments.training import SpINSettings
 
 if TYPE_CHECKING:
@@ -20,36 +20,39 @@ if TYPE_CHECKING:
     from eigenax.sources.time_series import TimeSeries
 
 HELD_OUT_SEED = 1 << 16
-"""Added to the seed for what nothing is trained on."""
-
+"""Added to the seed for data that is held out."""
 SLOWER = 0.98
-"""Classical features are offered when their values sum to less than this share of those that were learned."""
+"""Classical features are offered when their slowness sums to less than this share of that of the learned ones."""
 
 
 class Offer(NamedTuple):
-    """Features that are better than those learned, where they are saved, and what is to be said of them."""
+    """Classical features that are slower than the learned ones."""
 
     modes: "Modes"
     file: Path
-    said: str
+    """Where they are saved."""
+    note: str
+    """What the results say about them."""
 
 
 @dataclasses.dataclass(frozen=True)
-class SlowFeatures(Experiment):
+class SlowFeatures(IterativeExperiment):
     """Settings and training of a network that looks at successive frames."""
 
     kernel: ClassVar[int] = 5
     """Side of the convolutions' kernels."""
+    stride: ClassVar[int] = 2
+    """Stride of the convolutions: each divides the sides of an image by it, rounded up."""
     noun: ClassVar[str] = "feature"
-    values: ClassVar[str] = "Slowness"
+    heading: ClassVar[str] = "Slowness"
     reading: ClassVar[str] = (
-        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is on clips of "
-        "the video that was trained on, with its standard error; held out is on video that nothing was trained on, and "
-        "so are the classical ways, which learn from the same video."
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. The column “learned”, "
+        "with its standard error, is measured on clips of the video that was trained on; “held out” is measured on "
+        "other video, and so are the classical methods, which learn from the same video as the network."
     )
 
     n: int = 12
-    """Number of features; the constant one is not counted."""
+    """Number of features, without the constant function."""
     clips: int = 96
     """Clips in a batch."""
     length: int = 10
@@ -65,7 +68,7 @@ class SlowFeatures(Experiment):
     training: SpINSettings = SpINSettings()
     """How SpIN trains."""
     schedule: Literal["cosine", "constant"] = "cosine"
-    """Whether the learning rate falls to a thousandth, along a cosine."""
+    """Whether the learning rate falls to a thousandth along a cosine, or stays constant."""
 
     def check(self) -> None:
         """Raise `ValueError` naming the first setting that makes no sense."""
@@ -78,7 +81,7 @@ class SlowFeatures(Experiment):
             raise ValueError(f"--channels must be at least 1 for each convolution; got {self.channels!r}")
 
     def check_batch(self) -> None:
-        """Raise `ValueError` where a batch has too few points to begin with, unless it is averaged from the start."""
+        """Raise `ValueError` where a batch has no more points than functions, unless the first batches are averaged."""
         averaged = self.training.ema_power == 0 and self.training.ema_rate < 1
         if self.clips * self.length <= self.functions and not averaged:
             raise ValueError(
@@ -96,18 +99,19 @@ class SlowFeatures(Experiment):
 
     @property
     def functions(self) -> int:
-        """Functions that are learned, of which the slowest are the features."""
+        """Number of functions that are learned; the slowest of them are the features."""
         return self.n
 
     @property
     def held_out_seed(self) -> int:
-        """The seed of what nothing is trained on."""
+        """The seed of data that is held out."""
         return (self.seed + HELD_OUT_SEED) % 2**32
 
     def network(self, shape: tuple[int, int, int], pixels: "np.ndarray | None" = None, coarse: int = 1) -> "Network":
-        """The paper's convolution, with a constant before its outputs.
+        """The paper's convolutional network, with a constant function before its outputs.
 
-        Pixels are made coarser first, and scaled where some are given.
+        It sees the means of squares of `coarse` × `coarse` pixels, scaled by the mean and the standard deviation of
+        `pixels` where those are given.
         """
         import equinox as eqx
         import jax
@@ -126,6 +130,7 @@ class SlowFeatures(Experiment):
                 self.functions,
                 channels=self.maps,
                 kernel=self.kernel,
+                stride=self.stride,
                 width=self.width,
                 activation=self.activation,
                 sparsity=self.sparsity,
@@ -142,7 +147,7 @@ class SlowFeatures(Experiment):
         return WithConstant(Compose(CoarsePixels(coarse), Compose(scaled, conv)))
 
     def solver(self) -> "SpIN":
-        """SpIN, with β constant or following the learning rate."""
+        """The SpIN solver; its averaging rate β is constant or follows the learning rate."""
         import optax
 
         first = self.training.learning_rate
@@ -160,15 +165,18 @@ class SlowFeatures(Experiment):
         )
         return modes[1 : self.n + 1]
 
-    def offered(
-        self, own: "np.ndarray", ways: "dict[str, Classical]", source: "Callable[[str], TimeSeries]", folder: Path
+    def offer_slower(
+        self, own: "np.ndarray", methods: "dict[str, Classical]", source: "Callable[[str], TimeSeries]", folder: Path
     ) -> "Offer | None":
-        """The best of the classical ways, saved in the folder, if it is slower on held-out time than our features."""
-        sums = {name: total for name, way in ways.items() if math.isfinite(total := float(way.slowness.sum()))}
+        """Save the slowest of the classical methods in the folder if it beats the learned features on held-out time."""
+        sums = {name: total for name, method in methods.items() if math.isfinite(total := float(method.slowness.sum()))}
         best = min(sums, key=lambda name: sums[name], default="")
         if not best or own.sum() * SLOWER <= sums[best]:
             return None
-        modes, file = ways[best].modes(best, source(best), self.seed), folder / f"{best.replace(' ', '-')}.safetensors"
+        modes, file = (
+            methods[best].modes(best, source(best), self.seed),
+            folder / f"{best.replace(' ', '-')}.safetensors",
+        )
         modes.save(file)
         return Offer(
             modes,

@@ -37,7 +37,7 @@ class Torus(OnSurface):
         return eigenax.torus(self.major, self.minor)
 
     def exact(self) -> "np.ndarray":
-        """From the ordinary differential equation for each number of waves around the axis."""
+        """From one ordinary differential equation for each number of waves around the axis."""
         from eigenax.lab.spectra.torus import torus_spectrum
 
         return torus_spectrum(self.major, self.minor, self.n)

@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from eigenax.lab.experiment import Experiment, Outcome, Preset
+from eigenax.lab.experiment import IterativeExperiment, Outcome, Preset
 from eigenax.lab.experiments.training import PUBLISHED, SpINSettings
 
 if TYPE_CHECKING:
@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from eigenax.solvers.spin import SpIN
     from eigenax.sources.mixture import Mixture
 
-RADIAL_SCALES, UNIFORM_SHARE = (0.7, 4.0, 10.0), 0.2
+RADIAL_SCALES = (0.7, 4.0, 10.0)
+"""Scales of the mixture's radial densities around the nucleus."""
+UNIFORM_SHARE = 0.2
+"""Share of the mixture that is uniform in the box."""
 GRID_POINTS = 128
+"""Points on each side of the grid of the sparse eigensolver."""
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainedAtom(Experiment):
-    """The lowest states of the two-dimensional hydrogen atom, as a network that is trained."""
+class TrainedAtom(IterativeExperiment):
+    """The lowest states of the two-dimensional hydrogen atom, represented by a network that is trained."""
 
     name: ClassVar[str] = "hydrogen"
     summary: ClassVar[str] = "hydrogen atom in two dimensions, trained, against the closed form and a grid solver"
@@ -100,13 +104,13 @@ class TrainedAtom(Experiment):
 
     @property
     def label(self) -> str:
-        """What the bias correction was, in a word."""
+        """The averaging rate β of the bias correction, as figures show it."""
         floor, power = self.training.ema_rate, self.training.ema_power
         return f"β → {max(floor, self.fall**power):.2g}" if power else f"β = {floor:g}"
 
     @property
     def fall(self) -> float:
-        """The learning rate at the last step over that at the first."""
+        """The learning rate at the last step, divided by that at the first."""
         return self.final_learning_rate / self.training.learning_rate
 
     def domain(self) -> "Box":
@@ -119,7 +123,7 @@ class TrainedAtom(Experiment):
 
     @functools.cached_property
     def grid(self) -> "GridModes":
-        """What a sparse eigensolver on a grid finds."""
+        """The modes that a sparse eigensolver finds on a grid."""
         from eigenax.lab.baselines.grid import grid_modes
 
         return grid_modes(coulomb, self.domain(), self.n, GRID_POINTS)
@@ -163,7 +167,7 @@ class TrainedAtom(Experiment):
         return Multiply(BoxFactor(self.domain().low, self.domain().high), Compose(inputs, mlp))
 
     def solver(self, corrected: bool = True) -> "SpIN":
-        """SpIN; without correction both averages are the same, and moments are the cheaper one."""
+        """The SpIN solver, with or without bias correction."""
         import optax
 
         learning_rate = optax.exponential_decay(self.training.learning_rate, self.steps, self.fall)
@@ -226,7 +230,7 @@ class TrainedAtom(Experiment):
         return Outcome(modes, result, draw(panels))
 
     def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
-        """Errors against the closed form; subspace distances are those of the degenerate shells."""
+        """Errors against the closed form, and the distance of each degenerate shell to the exact eigenspace."""
         from eigenax.core.random_streams import Stream
         from eigenax.lab.scores.spectrum import (
             degenerate_blocks,

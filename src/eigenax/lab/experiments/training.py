@@ -1,4 +1,4 @@
-"""How SpIN trains, in experiments that train with it, and the paper's values."""
+"""The settings of SpIN in all experiments that train with it, and the paper's values of them."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Literal
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class SpINSettings(Settings):
-    """The optimiser, the bias correction, and what becomes of the functions at the end."""
+    """The optimiser, the bias correction, and how the functions are orthonormalised at the end."""
 
     optimizer: Literal["adam", "rmsprop"] = "adam"
     """Which optax optimiser takes the gradients."""
     decay: float = 0.99
-    """How much of its second moment the optimiser keeps a step; it must forget more slowly than β does."""
+    """Share of its second moment that the optimiser keeps at each step; its memory must be longer than that of β."""
     learning_rate: float = 1e-3
     """Learning rate at the first step."""
     average: Literal["moments", "jacobian"] = "moments"
@@ -30,7 +30,7 @@ class SpINSettings(Settings):
     orthonormal_pull: float = 1.0
     """Pull of the raw functions towards the orthonormal ones."""
     rescale: bool = True
-    """Give each function its residual in units of the spectrum."""
+    """Measure the residual of each function in units of the spectrum's size."""
     finish: Literal["eigh", "cholesky"] = "eigh"
     """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
 
@@ -43,7 +43,7 @@ class SpINSettings(Settings):
             raise ValueError(f"--ema-rate must be at most 1, which is no averaging; got {self.ema_rate}")
 
     def solver(self, learning_rate: "optax.Schedule", batch: int, corrected: bool = True) -> "SpIN":
-        """SpIN; without correction both averages are the same, and moments are the cheaper one."""
+        """The SpIN solver; without bias correction it averages moments, since both averages are then the same."""
         import optax
 
         from eigenax.solvers.schedules import ema_schedule
@@ -72,4 +72,4 @@ PUBLISHED = SpINSettings(
     rescale=False,
     finish="cholesky",
 )
-"""The settings that all experiments of the paper have in common, with the learning rate of those of video."""
+"""The settings common to all experiments of the paper, with the learning rate of its experiments on video."""

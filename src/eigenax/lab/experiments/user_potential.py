@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from eigenax.lab.experiment import boundaries, numbers
+from eigenax.lab.experiment import parse_boundaries, parse_numbers
 from eigenax.lab.experiments.physics import Physics
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eigenax.operators.base import Operator
 
 LOOKED_AT = 64
-"""Points at which V is tried before anything is written."""
+"""Number of points at which V is evaluated before anything is written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class UserPotential(Physics):
     """A point like "0,0" where V is infinite, such as a nucleus; once for each."""
 
     def resolved(self) -> Self:
-        """With the whole path of the file and the name of the function."""
+        """The same settings with the absolute path of the file and the name of the function."""
         path, name, _ = self._found
         return dataclasses.replace(self, potential=f"{path.resolve()}:{name}")
 
@@ -58,15 +58,17 @@ class UserPotential(Physics):
         super().check()
         self.check_at_least_one("dims")
         self.check_positive("kinetic")
-        boundaries(self.boundary, self.dims)
+        parse_boundaries(self.boundary, self.dims)
         for name in ("low", "high"):
             if not getattr(self, name):
                 raise ValueError(f"--{name} is needed: the box in which to look for states")
-        for low, high in zip(*(numbers(name, getattr(self, name), self.dims) for name in ("low", "high")), strict=True):
+        for low, high in zip(
+            *(parse_numbers(name, getattr(self, name), self.dims) for name in ("low", "high")), strict=True
+        ):
             if low >= high:
                 raise ValueError(f"--low must be below --high on every axis; got {self.low} and {self.high}")
         for point in self.singularity:
-            if len(numbers("singularity", point, self.dims)) != point.count(",") + 1:
+            if len(parse_numbers("singularity", point, self.dims)) != point.count(",") + 1:
                 raise ValueError(f"--singularity must have {self.dims} numbers; got {point!r}")
         self._try_out()
 
@@ -92,18 +94,18 @@ class UserPotential(Physics):
         """−kinetic ∇² + V."""
         import eigenax
 
-        points = [numbers("singularity", point, self.dims) for point in self.singularity]
+        points = [parse_numbers("singularity", point, self.dims) for point in self.singularity]
         return -self.kinetic * eigenax.Laplacian() + eigenax.Potential(self._found[2], singularities=points)
 
     def domain(self) -> "Box":
         """The box."""
         import eigenax
 
-        low, high = (numbers(name, getattr(self, name), self.dims) for name in ("low", "high"))
-        return eigenax.Box(low, high, boundary=boundaries(self.boundary, self.dims))
+        low, high = (parse_numbers(name, getattr(self, name), self.dims) for name in ("low", "high"))
+        return eigenax.Box(low, high, boundary=parse_boundaries(self.boundary, self.dims))
 
     def exact(self) -> None:
-        """Nobody knows."""
+        """None: the exact values are not known."""
 
 
 def find_function(place: str) -> tuple[Path, str, Callable]:
@@ -133,7 +135,7 @@ def find_function(place: str) -> tuple[Path, str, Callable]:
 
 
 def _executed(path: Path) -> dict[str, Any]:
-    """The names that a Python file defines."""
+    """Run a Python file and return the names that it defines."""
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     try:

@@ -19,17 +19,20 @@ if TYPE_CHECKING:
     from eigenax.modes import Modes
     from eigenax.sources.time_series import TimeSeries
 
-FEATURES, FRAMES = "features.npy", "frames"
+FEATURES = "features.npy"
+"""The features of all files, in the folder of the run."""
+FRAMES = "frames"
+"""Frames as they are learned from, small and grey, in the folder of the run."""
 DRAWS = 4096
-"""Clips on which features are ordered and measured, at most."""
-CLOCK = 0.98
-"""Share of a feature that is a cosine of time, from which it tells when a frame was, as far as one film can say."""
-HARDLY = 0.01
-"""Variance below which a feature, of variance one where it was learned, says nothing of what it is measured on."""
+"""Largest number of clips on which features are ordered and measured."""
+CLOCK_SHARE = 0.98
+"""R² of a feature and a cosine of time from which on a warning says that the feature may only tell the time."""
+STILL_VARIANCE = 0.01
+"""Variance in new files below which a feature hardly varies there; where it was learned, its variance is one."""
 TOO_FAST = 3.0
-"""Squared change from one held-out row to the next, over the learned one, that is worth a warning."""
-HELD = 2**30
-"""Bytes of all files that are held in memory, which is faster than reading them again and again, at most."""
+"""Mean squared change between held-out rows, divided by the learned one, from which on there is a warning."""
+IN_MEMORY = 2**30
+"""Total bytes of all files up to which they are held in memory, which is faster than reading them repeatedly."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +40,8 @@ class UserVideo(SlowFeatures):
     """Slow features of your own video: what changes slowly in it.
 
     FILES are videos, .npy or .npz arrays (time, height, width), (time, height, width, colours) or (time, d), or folders
-    of images; several are several episodes. With --model the features of an earlier run are taken, and nothing is
-    trained: `eigenax slow --model DIR NEW.mp4`.
+    of images; each file is an episode. With --model the features of an earlier run are computed for new files, and
+    nothing is trained: `eigenax slow --model DIR NEW.mp4`.
     """
 
     name: ClassVar[str] = "slow"
@@ -46,11 +49,12 @@ class UserVideo(SlowFeatures):
     command: ClassVar[tuple[str, ...]] = ("slow",)
     positional: ClassVar[tuple[str, ...]] = ("files",)
     reading: ClassVar[str] = (
-        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. Learned is, with its "
-        "standard error, on what features were not found on: the frames that judged the training, or other blocks of "
-        "time; training is on what they were found on, and so is learned where there is no such column. Held out is on "
-        "the end of each file, which had no part in any of this. PCA, linear and quadratic SFA learn from the same "
-        "beginning, and are on the same end. These files are those that a model was applied to."
+        "Slowness Δ of a feature is E[(y(t+1) − y(t))²] / Var[y]: 0 never changes, 2 is noise. The column “learned”, "
+        "with its standard error, is measured on data that the features were not found on: the frames that judged the "
+        "training, or other blocks of time. “Training” is measured on the data that they were found on; where there is "
+        "no such column, so is “learned”. “Held out” is measured on the end of each file, which had no part in any of "
+        "this. PCA, linear and quadratic SFA learn from the same beginning and are measured on the same end. “These "
+        "files” are those that a model was applied to."
     )
     presets: ClassVar[dict[str, Preset]] = {
         "quick": Preset("a small network, for two cores"),
@@ -59,13 +63,13 @@ class UserVideo(SlowFeatures):
             {"clips": 96, "channels": "32,64,64", "width": 256, "steps": 20_000, "training": SpINSettings()},
         ),
     }
-    given_first: ClassVar[tuple[str, ...]] = ("preset", "model")
+    determine_defaults: ClassVar[tuple[str, ...]] = ("preset", "model")
 
     files: Annotated[Positional[tuple[str, ...]], arg(metavar="FILES")] = ()
     """Videos, arrays or folders of images."""
     model: str = ""
-    """Folder of an earlier run, or one of the models in it, whose features are wanted of these files; its settings come
-    with it."""
+    """Folder of an earlier run, or one of the models in it, whose features are computed for these files, with the
+    settings of that run."""
     steps: int = 2000
     """Training steps."""
     clips: int = 24
@@ -79,20 +83,20 @@ class UserVideo(SlowFeatures):
     size: int = 64
     """The longer side of frames; larger ones are scaled down."""
     held_out: float = 0.2
-    """Share of each file, at its end, on which slowness is measured and nothing is trained."""
+    """Share of each file, at its end, that is held out: slowness is measured there, and nothing is trained."""
 
     @classmethod
     def with_preset(cls, preset: str = "", model: str = "") -> Any:
-        """The settings of a preset, or of a model, with which no others go."""
+        """The settings of a preset, or those of a model, which cannot be changed."""
         return dataclasses.replace(cls._of_model(Path(model)), files=()) if model else super().with_preset(preset)
 
     def resolved(self) -> Self:
-        """With whole paths, and refused if settings are not those of the model, if there is one."""
+        """The same settings with absolute paths; where a model is given, settings other than its own are refused."""
         has = self._of_model(Path(self.model)).flat() if self.model else {}
         for name, wanted in self.flat().items():
             if name not in {"files", "model"} and wanted != has.get(name, wanted):
                 raise ValueError(
-                    f"--{flag(name)} does not go with --model, which has its own, {has[name]}; train for {wanted}"
+                    f"--{flag(name)} does not go with --model, which has its own, {has[name]}; train one for {wanted}"
                 )
         files = tuple(str(Path(file).resolve()) for file in self.files)
         return dataclasses.replace(self, files=files, model=self.model and str(Path(self.model).resolve()))
@@ -128,7 +132,7 @@ class UserVideo(SlowFeatures):
         )
 
     def recordings(self, folder: Path, progress: bool) -> "list[Recording]":
-        """All files, opened, of one shape, and changing."""
+        """Open all files, and refuse files that never change or whose frames differ in size."""
         from eigenax.lab.datasets.video import read_recording
 
         found = []
@@ -174,26 +178,26 @@ class UserVideo(SlowFeatures):
         else:
             modes = self._learned(source, seen, folder, progress)
             metrics = read_metrics(folder / "metrics.jsonl")
-            result["training_seconds"], notes = metrics[-1]["seconds"], _kept(metrics)
+            result["training_seconds"], notes = metrics[-1]["seconds"], _kept_step_note(metrics)
             figures["training"] = draw_training(metrics, self.n)
         result |= {"steps": modes.steps if n_stack == 2 else 0, "stopped": modes.stop_reason}
-        features = self._written(modes, series, folder / FEATURES, progress)
+        features = self._save_features(modes, series, folder / FEATURES, progress)
         if len(series) == 1:
-            notes += of_clocks(features[0][n_stack - 1 : ends[0]])
+            notes += clock_warning(features[0][n_stack - 1 : ends[0]])
         held_out = [one[end + n_stack - 1 :] for one, end in zip(features, ends, strict=True)]
         if any(len(one) > 1 for one in held_out):
             slowness = delta_values([one for one in held_out if len(one)])
             other = [rows[end:] for rows, end in zip(series, ends, strict=True) if len(rows) - end >= n_stack]
-            ways = classical_features(Video.of(seen, n_stack), Video.of(other, n_stack), self.n, progress)
-            others = {name: way.slowness for name, way in ways.items()}
+            methods = classical_features(Video.of(seen, n_stack), Video.of(other, n_stack), self.n, progress)
+            others = {name: method.slowness for name, method in methods.items()}
             figures["slowness"] = draw_slowness({"learned": slowness, **others})
             trained = modes.eigenvalues if modes.training_eigenvalues is None else modes.training_eigenvalues
-            notes += _notes(held_out, trained, n_stack)
-            offer = self.offered(slowness, ways, lambda _: source, folder)
+            notes += _overfitting_warning(held_out, trained, n_stack)
+            offer = self.offer_slower(slowness, methods, lambda _: source, folder)
             if offer is not None:
-                self._written(offer.modes, series, offer.file.with_suffix(".npy"), progress)
+                self._save_features(offer.modes, series, offer.file.with_suffix(".npy"), progress)
                 notes.append(
-                    f"{offer.said}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
+                    f"{offer.note}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
                     f"`eigenax slow --model {offer.file} FILES` takes them of others"
                 )
             result["columns"] = {"held out": slowness, **others}
@@ -203,12 +207,12 @@ class UserVideo(SlowFeatures):
         return outcome._replace(figures=outcome.figures | figures)
 
     def _source(self, seen: "list[np.ndarray]", n_stack: int) -> "TimeSeries":
-        """Clips of what is learned from."""
+        """Clips of the part of the files to learn from."""
         import numpy as np
 
         from eigenax.sources.time_series import TimeSeries, judging_share
 
-        small = n_stack == 1 or sum(rows.nbytes for rows in seen) < HELD
+        small = n_stack == 1 or sum(rows.nbytes for rows in seen) < IN_MEMORY
         rows = [np.array(rows) if small else rows for rows in seen]
         if n_stack == 1:
             return TimeSeries(rows, length=2)
@@ -217,7 +221,7 @@ class UserVideo(SlowFeatures):
         )
 
     def _check_no_training_asked(self) -> None:
-        """Refuse settings of a training that does not take place."""
+        """Refuse settings of the training where there is none, since the files hold rows of numbers."""
         usual, has_use = self.with_preset(self.preset).flat(), {"n", "seed", "preset", "length", "training"}
         names = {field.name for cls in (SlowFeatures, SpINSettings) for field in dataclasses.fields(cls)}
         training = names - has_use | {"size"}
@@ -229,7 +233,7 @@ class UserVideo(SlowFeatures):
             )
 
     def _untrained(self, source: "TimeSeries", folder: Path, progress: bool) -> "Modes":
-        """The slowest combinations of random waves of rows of numbers, without the constant."""
+        """The slowest combinations of random waves of the rows, without the constant function."""
         import eigenax
 
         modes = eigenax.solve(
@@ -260,13 +264,15 @@ class UserVideo(SlowFeatures):
         shape = (n_stack, *rows.shape[1:]) if n_stack == 2 else rows.shape[1:]
         if shape != modes.shape:
             raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
-        features = self._written(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
+        features = self._save_features(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
         here = [one[n_stack - 1 :] for one in features]
-        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": _of_the_still(here)}
+        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": _still_warning(here)}
         return self._outcome(modes, recordings, features, result, [len(one) for one in features])
 
-    def _written(self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool) -> "list[np.ndarray]":
-        """The features of every file, also as one array in a file."""
+    def _save_features(
+        self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool
+    ) -> "list[np.ndarray]":
+        """Compute the features of every file, and save all of them as one array."""
         import io
 
         import numpy as np
@@ -302,8 +308,8 @@ class UserVideo(SlowFeatures):
         return Outcome(modes, result | about, figures)
 
 
-def _kept(metrics: list[dict[str, Any]]) -> list[str]:
-    """Which step's network was kept, if it is not the last one's."""
+def _kept_step_note(metrics: list[dict[str, Any]]) -> list[str]:
+    """A note that says which step's network was kept, if it is not that of the last step."""
     last = metrics[-1]
     if last["step"] == last.get("kept_step", last["step"]):
         return []
@@ -313,12 +319,12 @@ def _kept(metrics: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def of_clocks(features: "np.ndarray") -> list[str]:
-    """A warning where the first features of one film are those of time itself."""
+def clock_warning(features: "np.ndarray") -> list[str]:
+    """A warning where the first features of a single film are functions of time alone."""
     from eigenax.lab.scores.slowness import clock_shares
 
     shares = clock_shares(features)
-    count = next((k for k, share in enumerate(shares) if share < CLOCK), len(shares))
+    count = next((k for k, share in enumerate(shares) if share < CLOCK_SHARE), len(shares))
     if not count:
         return []
     which = "the first feature is a cosine" if count == 1 else f"the first {count} features are cosines"
@@ -328,12 +334,12 @@ def of_clocks(features: "np.ndarray") -> list[str]:
     ]
 
 
-def _of_the_still(features: "list[np.ndarray]") -> list[str]:
-    """A warning where features, of variance one on what they were learned of, hardly vary."""
+def _still_warning(features: "list[np.ndarray]") -> list[str]:
+    """A warning where features hardly vary; where they were learned, their variance is one."""
     import numpy as np
 
     variances = np.concatenate(features).var(0)
-    still = np.flatnonzero(variances < HARDLY)
+    still = np.flatnonzero(variances < STILL_VARIANCE)
     if not len(still):
         return []
     which = (
@@ -347,10 +353,11 @@ def _of_the_still(features: "list[np.ndarray]") -> list[str]:
     ]
 
 
-def _notes(held_out: "list[np.ndarray]", learned: "np.ndarray", n_stack: int) -> list[str]:
-    """A warning where features change much more on held-out time than where they were learned.
+def _overfitting_warning(held_out: "list[np.ndarray]", learned: "np.ndarray", n_stack: int) -> list[str]:
+    """A warning where features change much faster on held-out time than where they were learned.
 
-    Not by the slowness there: a feature that is slower than this part is long hardly varies in it.
+    Mean squared changes are compared and not slowness, which divides them by the variance: a feature so slow that it
+    hardly varies within the held-out part would seem fast.
     """
     import numpy as np
 
@@ -361,7 +368,7 @@ def _notes(held_out: "list[np.ndarray]", learned: "np.ndarray", n_stack: int) ->
     advice = "take fewer --steps or a smaller --n" if n_stack == 2 else "take a smaller --n"
     return [
         f"from one held-out row to the next the features change {times:.2g} times as much, squared, as where they were "
-        f"learned: they know those rows by heart, or what comes later is different; give more of them, or {advice}"
+        f"learned: they overfit the rows learned from, or later rows are different; give more rows, or {advice}"
     ]
 
 
@@ -371,7 +378,7 @@ def n_stack_of(rows: "np.ndarray") -> int:
 
 
 def check_rows(rows: "np.ndarray", file: str) -> None:
-    """Refuse what is no number, and what does not change."""
+    """Refuse rows that contain NaN or infinity, and rows that are all equal."""
     import numpy as np
 
     changes, pieces = False, max(1, 2**22 // max(1, int(np.prod(rows.shape[1:]))))

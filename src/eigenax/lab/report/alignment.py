@@ -1,4 +1,4 @@
-"""Learned modes beside those of a grid: the same combinations inside each degenerate eigenspace."""
+"""Rotations that align learned modes with those of a grid inside each degenerate eigenspace."""
 
 import numpy as np
 from jaxtyping import Float
@@ -11,12 +11,12 @@ from eigenax.modes import Modes
 
 
 def square(first: Float[np.ndarray, " p"], second: Float[np.ndarray, " q"]) -> Float[np.ndarray, "p q 2"]:
-    """The points of a plane."""
+    """All points (x, y) with x from the first and y from the second coordinates."""
     return np.stack(np.meshgrid(first, second, indexing="ij"), -1)
 
 
 def grid_lines(box: Box, points: int) -> list[Float[np.ndarray, " points"]]:
-    """Where the points of a grid lie on each axis."""
+    """The coordinates of the interior points of a grid on each axis."""
     return [np.linspace(a, b, points + 2)[1:-1] for a, b in zip(box.low, box.high, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Figures of the games: what each way tells apart, and how successor features were learned."""
+"""Figures of Atari games: the frames that features of each method tell apart, and the losses of successor features."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NAMES = {"spin": "slow features", "successor": "successor features", "pca": "pri
 def draw_extremes(
     frames: np.ndarray, found: dict[str, Float[np.ndarray, "time n"]], result: dict[str, Any]
 ) -> tuple[Figure, str]:
-    """For each way and feature, the mean of the frames that activate it most above that of those that do least."""
+    """For each method and feature, the mean of the frames that activate it most, above that of those that do least."""
     n = next(iter(found.values())).shape[1]
     with mpl.rc_context(STYLE):
         figure = new_figure(1.25 * n + 0.4, 2.75 * len(found))
@@ -57,7 +57,7 @@ def draw_losses(metrics: list[dict[str, Any]]) -> tuple[Figure, str]:
             axis.plot(steps, values, color=colour, linewidth=1.2)
             axis.set(xlabel="step", ylabel=name, yscale="log", xlim=(0, steps[-1]))
     return figure, (
-        "Training of the successor features. Left: the mean squared error of the next frame. Right: that of successor "
-        "features against one step of their recursion, over the variance of that, which grows with every renewal of "
-        "the target network; each renewal makes a step."
+        "Training of the successor features. Left: the mean squared error of the predicted next frame. Right: that of "
+        "successor features against one step of their recursion, divided by the variance of this target, which jumps "
+        "whenever the target network is renewed."
     )

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from eigenax.lab.report.style import GREY, INK, SEQUENCE
 
 SHOWN = 12
+"""Largest number of modes that are drawn."""
 
 
 def draw_curves(
@@ -22,7 +23,7 @@ def draw_curves(
     eigenvalues: Float[np.ndarray, " n"],
     potential: Callable[[Array], Array] | None,
 ) -> None:
-    """Each mode around the height of its eigenvalue."""
+    """Draw each mode at the height of its eigenvalue, over the potential if there is one."""
     shown = min(len(eigenvalues), SHOWN)
     values, levels = values[:, :shown], eigenvalues[:shown]
     spacing = (levels[-1] - levels[0]) / max(shown - 1, 1) or abs(levels[0]) or 1.0

@@ -3,10 +3,11 @@
 import math
 
 FEWEST, MOST = 6, 8
+"""Limits of the number of decimals."""
 
 
 def decimals(standard_errors: list[float | None]) -> int:
-    """Places after the point, one beyond the smallest standard error.
+    """Number of decimals: one more than the first digit of the smallest standard error, between `FEWEST` and `MOST`.
 
     >>> decimals([1e-3, 2e-2]), decimals([3e-6])
     (6, 7)
@@ -17,7 +18,7 @@ def decimals(standard_errors: list[float | None]) -> int:
 
 
 def rounded(value: float, places: int) -> str:
-    """A number with these many places, zero without a sign.
+    """A number with this many decimals; zero has no sign.
 
     >>> rounded(-1e-9, 6), rounded(-0.25, 2)
     ('0.000000', '-0.25')

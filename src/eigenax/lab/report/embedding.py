@@ -1,4 +1,4 @@
-"""Figures of spectral embeddings: where rows go, eigenvalues with their gap, and error against the size of the file."""
+"""Figures of spectral embeddings: the embedding, the eigenvalues with their largest gap, and error by model size."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ CLASSES = "tab10"
 
 
 class Sized(NamedTuple):
-    """How large a saved model is, and how far from exact."""
+    """The size of a saved model in bytes, and its error."""
 
     size: int
     error: float
@@ -26,7 +26,7 @@ class Sized(NamedTuple):
 def draw_embedding(
     parts: dict[str, tuple[Float[np.ndarray, "p n"], Int[np.ndarray, " p"]]],
 ) -> tuple[Figure, str]:
-    """The first two features, and the next two if there are, of each part, coloured by class."""
+    """Each part of the rows over features 1 and 2, and over 3 and 4 if there are any, coloured by class."""
     n = next(iter(parts.values()))[0].shape[1]
     pairs = [(k, k + 1) for k in (0, 2) if k + 1 < n] or [(0, 0)]
     kinds = np.unique(np.concatenate([labels for _, labels in parts.values()]))
@@ -44,14 +44,14 @@ def draw_embedding(
         figure.legend(marks, map(str, kinds), loc="outside right center", frameon=False, title="digit")
     return (
         figure,
-        "Rows by their first features, coloured by class, which nothing was told of; held-out rows are new.",
+        "Rows by their first features, coloured by class, which the embedding was not told; held-out rows are new.",
     )
 
 
 def draw_spectrum(
     learned: Float[np.ndarray, " n"], exact: dict[str, Float[np.ndarray, " m"]], after: int
 ) -> tuple[Figure, str]:
-    """Eigenvalues after the constant's zero, beside exact ones, of which there may be more, with the largest gap."""
+    """Learned eigenvalues, exact ones, of which there may be more, and the largest gap, after eigenvalue `after`."""
     most = max(map(len, exact.values()))
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.4)
@@ -67,14 +67,14 @@ def draw_spectrum(
         axis.set(xlabel="feature", ylabel="eigenvalue λ", xticks=range(1, most + 1), ylim=(0, None))
         axis.legend(frameon=False, loc="upper left")
     caption = (
-        "Eigenvalues: learned ones are upper bounds of the exact ones of the graph they were learned on. Shaded: the "
+        "Learned eigenvalues are upper bounds of the exact ones of the graph that they were learned on. Shaded: the "
         f"largest gap between learned ones, after {after} of them and the constant."
     )
     return figure, caption
 
 
 def draw_error_by_size(ours: Sequence[Sized], nystrom: Sequence[Sized], distance: str) -> tuple[Figure, str]:
-    """Error on held-out rows against the bytes of a saved model."""
+    """Error on held-out rows against the size of the saved model in bytes."""
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.4)
         axis = figure.subplots()

@@ -1,4 +1,4 @@
-"""Figures of grid worlds: learned modes beside exact ones, and how well they match."""
+"""Figures of grid worlds: learned and exact modes, and how well they match."""
 
 from typing import Any
 
@@ -10,10 +10,14 @@ from matplotlib.figure import Figure
 from eigenax.lab.datasets.gridworlds import Grid
 from eigenax.lab.report.style import DIVERGING, GREY, INK, STYLE, new_figure
 
-SHOWN, COLUMNS = 12, 6
+SHOWN = 12
+"""Largest number of modes that are drawn."""
+COLUMNS = 6
+"""Modes in a row of the figure."""
 WIDTH = 8.2
+"""Width of the figures in inches."""
 ROUNDING = 1e-12
-"""Errors below this say nothing but how float64 rounds."""
+"""Errors below this are rounding errors of float64."""
 
 
 def draw_modes(
@@ -52,7 +56,7 @@ def draw_modes(
 
 
 def draw_cosines(cosines: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n"]) -> tuple[Figure, str]:
-    """How far each mode and eigenvalue is from the exact one."""
+    """The distance of each mode and each eigenvalue from the exact one."""
     modes = np.arange(1, len(cosines) + 1)
     with mpl.rc_context(STYLE):
         figure = new_figure(WIDTH, 2.4)
@@ -66,6 +70,6 @@ def draw_cosines(cosines: Float[np.ndarray, " n"], errors: Float[np.ndarray, " n
             axis.axhline(5e-4 if shown is not errors else 1e-3, color=GREY, linewidth=0.8, linestyle=":")
     return figure, (
         "Left, how far each mode is from the exact eigenvector; right, the relative error of its eigenvalue (absolute "
-        "for zero). Dotted: a cosine of 0.9995 and an error of 0.1 %. What is rounding, below "
-        f"{ROUNDING:g}, is drawn as that."
+        "for zero). Dotted: a cosine of 0.9995 and an error of 0.1 %. Values below "
+        f"{ROUNDING:g} are rounding errors and drawn there."
     )

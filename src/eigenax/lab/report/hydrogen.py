@@ -18,8 +18,9 @@ from eigenax.lab.spectra.hydrogen import energies
 from eigenax.modes import Modes
 
 PIXELS = 96
+"""Pixels on each side of an image of a learned mode."""
 SHOWN = 9
-"""Modes in a row; later ones are in the table."""
+"""Largest number of modes that are drawn; all of them are in the table."""
 
 
 class Panels(NamedTuple):
@@ -30,6 +31,7 @@ class Panels(NamedTuple):
     learned: Modes
     metrics: list[dict[str, Any]]
     label: str
+    """The averaging rate β of the bias correction, such as β = 0.01."""
     uncorrected: Modes | None = None
     uncorrected_metrics: list[dict[str, Any]] | None = None
 
@@ -74,7 +76,7 @@ def _mode_rows(panels: Panels) -> list[tuple[str, Float[np.ndarray, "n p p"]]]:
 
 
 def _window(panels: Panels) -> float:
-    """Half-width of what is shown: where the outermost of the shown states lives."""
+    """Half-width of the part that is drawn, which holds the outermost state drawn."""
     shell = int(np.sqrt(min(panels.learned.n, SHOWN) - 1))
     return min(panels.box.high[0], 8.0 * (2 * shell + 1))
 
@@ -122,7 +124,7 @@ def _draw_errors(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
 
 
 def _plot_against_steps(axis: Axes, title: str, metrics: list[dict[str, Any]], of: Callable) -> int:
-    """One line for each mode, darkest first; returns how many there are."""
+    """Draw one line for each mode, the first the darkest, and return the number of modes."""
     steps = np.array([row["step"] for row in metrics])
     values = _smooth(np.array([row["eigenvalues"] for row in metrics]))
     n = values.shape[1]
@@ -140,6 +142,6 @@ def _fraction(level: float) -> str:
 
 
 def _smooth(values: Float[np.ndarray, "t n"], window: int = 9) -> Float[np.ndarray, "t n"]:
-    """A running median: small uniform batches rarely meet the nucleus, and a mean would show the rare ones."""
+    """A running median, not a mean: the few small uniform batches with a point near the nucleus would dominate it."""
     half = window // 2
     return np.array([np.median(values[max(0, i - half) : i + half + 1], axis=0) for i in range(len(values))])

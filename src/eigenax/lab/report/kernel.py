@@ -1,4 +1,4 @@
-"""Figures of a kernel's eigenfunctions, learned and exact, and of its eigenvalues."""
+"""Figures of a kernel's eigenfunctions and eigenvalues, learned and exact."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -16,9 +16,16 @@ from eigenax.lab.scores.spectrum import relative_errors
 from eigenax.lab.spectra.mercer import Mercer
 from eigenax.modes import Modes
 
-SHOWN, WIDTH, REACH, PIXELS, DRAWN = 10, 8.2, 3.5, 101, 4096
-"""Modes that are drawn, inches, standard deviations to either side, points of a line, and points that tell functions
-of equal eigenvalues apart."""
+SHOWN = 10
+"""Largest number of modes that are drawn."""
+WIDTH = 8.2
+"""Width of the figures in inches."""
+REACH = 3.5
+"""Standard deviations to either side of the mean that an image shows."""
+PIXELS = 101
+"""Pixels on each side of an image."""
+ALIGNMENT_POINTS = 4096
+"""Number of random points on which learned functions of equal eigenvalues are aligned with the exact ones."""
 LEARNED, OTHER = "#1f5fa8", "#b65f3a"
 
 
@@ -30,7 +37,7 @@ class Compared(NamedTuple):
     exact: Float[np.ndarray, " n"]
     nystrom: Float[np.ndarray, " n"]
     points: int
-    """Of Nyström's method."""
+    """Number of points of Nyström's method."""
 
 
 def draw(compared: Compared) -> dict[str, tuple[Figure, str]]:
@@ -41,13 +48,15 @@ def draw(compared: Compared) -> dict[str, tuple[Figure, str]]:
 
 
 def draw_lines(compared: Compared) -> tuple[Figure, str]:
-    """Functions on a line, each in its own strip, the exact ones dashed."""
+    """Functions of one variable, each around its own level, with the exact ones dashed."""
     x = np.linspace(-REACH - 1, REACH + 1, 401)
     learned, exact = _beside(compared, x[:, None])
     shown = min(compared.modes.n, SHOWN)
     figure = new_figure(WIDTH, 0.55 + 0.42 * shown)
     axis = figure.subplots()
-    density = np.exp(-(x**2) / 4)  # functions times the root of the density: what an inner product sees
+    density = np.exp(
+        -(x**2) / 4
+    )  # the root of the density: functions times it have the inner product of plain functions
     scale = 0.46 / np.abs(exact[:, :shown] * density[:, None]).max()
     for k, colour in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.85, shown))):
         axis.axhline(-k, color=GREY, linewidth=0.5, alpha=0.5, zorder=0)
@@ -74,7 +83,7 @@ def draw_maps(compared: Compared) -> tuple[Figure, str]:
     figure = new_figure(WIDTH, 2 * WIDTH / columns + 0.75)
     strips: Any = figure.subfigures(2, 1, hspace=0.02)
     largest = np.abs(exact[:columns]).max((1, 2))
-    limits = np.maximum(largest, 0.02 * largest.max())  # a mode that vanishes in this plane is drawn as nothing
+    limits = np.maximum(largest, 0.02 * largest.max())  # a mode that vanishes in this plane is drawn empty
     labels = [compared.modes.eigenvalues, compared.exact]
     for strip, title, images, values in zip(
         strips, ("(a) learned", "(b) exact"), (learned, exact), labels, strict=True
@@ -96,7 +105,7 @@ def draw_maps(compared: Compared) -> tuple[Figure, str]:
 
 
 def draw_eigenvalues(compared: Compared) -> tuple[Figure, str]:
-    """Eigenvalues on a logarithmic scale, and their errors."""
+    """Eigenvalues on a logarithmic scale, and their relative errors."""
     number = np.arange(1, compared.modes.n + 1)
     figure = new_figure(WIDTH, 3.1)
     left, right = figure.subplots(1, 2)
@@ -133,8 +142,10 @@ def _finish(axis: Axes, title: str) -> None:
 
 
 def _beside(compared: Compared, x: Float[np.ndarray, "p d"]) -> tuple[np.ndarray, np.ndarray]:
-    """Learned functions, turned inside each eigenspace to match the exact ones, and these."""
-    drawn = np.random.default_rng(0).normal(size=(DRAWN, x.shape[1]))  # x may be a plane in which some functions vanish
+    """Learned functions, rotated inside each eigenspace to match the exact ones, and the exact ones."""
+    drawn = np.random.default_rng(0).normal(
+        size=(ALIGNMENT_POINTS, x.shape[1])
+    )  # x may lie in a plane where some functions vanish
     every = np.concatenate([drawn, x])
     weights = np.concatenate([np.ones(len(drawn)), np.zeros(len(x))])
     learned, exact = np.asarray(compared.modes(every), float), compared.closed_form(every).functions

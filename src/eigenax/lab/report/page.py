@@ -1,4 +1,4 @@
-"""report.html: one page with everything a run found, in one file."""
+"""report.html: everything that a run found on one page, in a single file."""
 
 import base64
 import functools
@@ -27,7 +27,7 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
         version=__version__,
         summary=experiment.summary,
         noun=experiment.noun,
-        heading=experiment.values,
+        heading=experiment.heading,
         reading=experiment.reading,
         settings=[(name, _shown(value)) for name, value in experiment.flat().items()],
         result=result,
@@ -62,7 +62,7 @@ def command(experiment: "Experiment") -> str:
 
 
 def mode_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row for each mode; what a run does not know is left out."""
+    """One row for each mode, without the columns for which a run has no values."""
     columns = {
         "eigenvalue": result["eigenvalues"],
         "standard_error": result["standard_errors"],

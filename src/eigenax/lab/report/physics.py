@@ -1,4 +1,4 @@
-"""The figure of a solved problem: its modes, how good their eigenvalues are, and residuals over the rounds."""
+"""The figure of a solved problem: its modes, the errors of their eigenvalues, and the residuals of each basis tried."""
 
 import math
 from collections.abc import Callable
@@ -20,15 +20,22 @@ from eigenax.modes import Modes
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
 
-WIDTH, BOTTOM, TITLE, CURVES = 8.2, 2.5, 0.42, 3.2
-"""Inches: of the figure, and the heights of its last row, of a title, and of curves."""
+WIDTH = 8.2
+"""Width of the figure in inches."""
+BOTTOM = 2.5
+"""Height of its last row in inches."""
+TITLE = 0.42
+"""Height of a title in inches."""
+CURVES = 3.2
+"""Height of a panel of curves in inches."""
 SHOWN = 18
+"""Largest number of modes that are drawn."""
 NARROWEST, WIDEST = 0.5, 2.0
-"""Shapes beyond these are drawn as these."""
+"""Limits of an image's width over its height; domains beyond them are drawn distorted."""
 
 
 class Row(NamedTuple):
-    """A row of images: a title, or none, and for each image a label."""
+    """A row of images, each with a label, below a title, which may be empty."""
 
     title: str
     images: Float[np.ndarray, "n p q"]
@@ -43,7 +50,7 @@ def draw(
     metrics: list[dict[str, Any]],
     grid: GridModes | None = None,
 ) -> tuple[Figure, str]:
-    """The figure and its caption; a grid's modes, in two dimensions, go above the learned ones."""
+    """The figure and its caption; in two dimensions the modes of a grid may be drawn above the learned ones."""
     letters = iter("abcdef")
     with mpl.rc_context(STYLE):
         if domain.shape == (1,) and domain.embedding is None:
@@ -58,7 +65,7 @@ def draw(
             plane = on_plane(modes, domain)
             rows = _with_grid(plane, modes, domain, grid, exact, letters) if grid else _in_rows(plane, modes, letters)
             figure, bottom = _draw_rows(rows, plane)
-            caption = _where(domain, plane) + (
+            caption = _caption_of_plane(domain, plane) + (
                 " Learned modes of one shell are rotated to match the grid's." * bool(grid)
             )
         left, right = bottom.subplots(1, 2)
@@ -72,13 +79,13 @@ def draw(
 
 
 def potential_of(operator: Operator) -> Callable[[Array], Array] | None:
-    """The sum of an operator's potentials, if it has any."""
+    """The sum of an operator's potentials, or None if it has none."""
     parts = [(factor, term.function) for factor, term in operator.terms() if isinstance(term, Potential)]
     return (lambda x: sum(factor * function(x) for factor, function in parts)) if parts else None  # pyright: ignore[reportReturnType]
 
 
 def _in_rows(plane: Plane, modes: Modes, letters: Any) -> list[Row]:
-    """All modes in as few rows as are legible."""
+    """All modes, in as few rows as remain legible."""
     shown = min(modes.n, SHOWN)
     rows = math.ceil(shown / (9 if plane.aspect < 1.5 else 6))
     columns = math.ceil(shown / rows)
@@ -91,7 +98,7 @@ def _in_rows(plane: Plane, modes: Modes, letters: Any) -> list[Row]:
 
 
 def _with_grid(plane: Plane, modes: Modes, domain: Any, grid: GridModes, exact: Any, letters: Any) -> list[Row]:
-    """The first modes of the grid in the same window, and the learned ones turned to match them."""
+    """The first modes of the grid in the same window, and the learned ones rotated to match them."""
     points, shown = grid.vectors.shape[-1], min(modes.n, 9)
     left, right, bottom, top = plane.extent
     x, y = grid_lines(domain, points)
@@ -112,19 +119,19 @@ def _labels(eigenvalues: Float[np.ndarray, " n"]) -> list[str]:
 
 
 def _draw_rows(rows: list[Row], plane: Plane) -> tuple[Figure, Any]:
-    """A figure with rows of images, and the part below them."""
+    """Draw rows of images; return the figure, and the empty part of it below them."""
     columns = max(6 if plane.aspect < 1.5 else 4, *(len(row.images) for row in rows))
     aspect = min(max(plane.aspect, NARROWEST), WIDEST)
     heights = [WIDTH / columns / aspect + 0.12 + (TITLE - 0.2) * bool(row.title) for row in rows] + [BOTTOM]
     figure = new_figure(WIDTH, sum(heights) + 0.15)
     strips: Any = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.01)
     sizes = [np.abs(row.images) for row in rows]
-    # A constant would be as dark as colours go.
+    # The colour scale ends at 1.6 times the mean or beyond, or a constant mode would have the darkest colour.
     limits = [np.maximum(np.percentile(size, 99.7, axis=(1, 2)), 1.6 * size.mean((1, 2))) for size in sizes]
     for strip, row, limit in zip(strips, rows, limits, strict=False):
         if row.title:
             strip.suptitle(row.title, x=0.01, ha="left", fontsize=9, color=INK)
-        # A mode that vanishes in the plane shown is drawn as nothing rather than as its rounding errors.
+        # A mode that vanishes in this plane is drawn empty: scaled to its own size, it would show rounding errors.
         limit = np.maximum(limit, 0.02 * max(limit))
         for axis, image, top, label in zip(
             strip.subplots(1, columns, squeeze=False)[0],
@@ -143,7 +150,7 @@ def _draw_rows(rows: list[Row], plane: Plane) -> tuple[Figure, Any]:
     return figure, strips[-1]
 
 
-def _where(domain: Domain, plane: Plane) -> str:
+def _caption_of_plane(domain: Domain, plane: Plane) -> str:
     if domain.embedding is not None:
         return "Modes over the two angles, the first one downwards (red positive, blue negative)."
     left, right, bottom, top = plane.extent

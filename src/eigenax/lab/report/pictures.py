@@ -1,4 +1,4 @@
-"""Modes as pictures: values in the part of their domain where they are, on a line or in a plane."""
+"""Values of modes to draw, on a line or in a plane, in the part of the domain where they are not negligible."""
 
 from typing import NamedTuple
 
@@ -11,19 +11,22 @@ from eigenax.lab.report.alignment import square
 from eigenax.modes import Modes
 
 PIXELS = 96
-"""An even number: no pixel is in the very middle, where a potential may be infinite."""
+"""Pixels on each side of a picture: an even number, so that none is at the centre, where V may be infinite."""
 LINE = 600
+"""Number of points of a curve."""
 EMPTY = 3e-3
-"""A place is empty where every mode's square is below this much of its maximum."""
+"""A point is empty where the square of every mode is below this share of its maximum."""
 LOOKS = 4
+"""How often the window is narrowed."""
 
 
 class Plane(NamedTuple):
-    """Values of all modes on a plane, and where it is: (left, right, bottom, top)."""
+    """Values of all modes on a plane."""
 
     images: Float[np.ndarray, "n p p"]
     """The first axis goes up, the second one right."""
     extent: tuple[float, float, float, float]
+    """Coordinates of the edges: left, right, bottom, top."""
 
     @property
     def aspect(self) -> float:
@@ -33,7 +36,7 @@ class Plane(NamedTuple):
 
 
 def window(modes: Modes, box: Box, axes: int) -> list[tuple[float, float]]:
-    """The part of the first axes where the modes are, looked for with ever finer points."""
+    """The interval on each of the first axes outside of which all modes are negligible, found by repeated narrowing."""
     low, high = np.asarray(box.low[:axes]), np.asarray(box.high[:axes])
     for _ in range(LOOKS):
         lines = [np.linspace(a, b, PIXELS) for a, b in zip(low, high, strict=True)]
@@ -55,7 +58,7 @@ def on_line(modes: Modes, box: Box) -> tuple[Float[np.ndarray, " p"], Float[np.n
 
 
 def on_plane(modes: Modes, domain: Domain) -> Plane:
-    """A map over the parameters of a surface, or the plane of the first two axes through the middle of a box."""
+    """The modes over the parameters of a surface, or on the plane of the first two axes through the centre of a box."""
     box = domain.box
     if domain.embedding is not None:
         up, right = ((a, b) for a, b in zip(box.low, box.high, strict=True))
@@ -71,7 +74,7 @@ def _middles(low: float, high: float) -> Float[np.ndarray, " p"]:
 
 
 def _values(modes: Modes, box: Box, lines: list[Float[np.ndarray, " p"]]) -> Float[np.ndarray, "*p n"]:
-    """The modes at all combinations of positions on the first axes, and in the middle of the others."""
+    """The modes at all combinations of positions on the first axes, and at the centre of the others."""
     place = square(*lines) if len(lines) == 2 else lines[0][:, None]
     rest = np.broadcast_to(box.centre[len(lines) :], (*place.shape[:-1], len(box.low) - len(lines)))
     return np.asarray(modes(np.concatenate([place, rest], -1)), float)

@@ -1,4 +1,4 @@
-"""How good the modes of a run are: errors, eigenvalues, residuals."""
+"""Panels on the quality of modes: errors, eigenvalues with standard errors, residuals."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ from eigenax.lab.scores.spectrum import relative_errors
 from eigenax.modes import Modes
 
 SMALLEST = 1e-16
+"""Errors below this are drawn here, since a logarithmic axis has no zero."""
 DOT = {"linestyle": "", "markersize": 5, "color": "#1f5fa8"}
+"""How eigenvalues and errors are marked."""
 
 
 def draw_errors(axis: Axes, title: str, modes: Modes, exact: Float[np.ndarray, " n"]) -> None:
@@ -46,7 +48,7 @@ def _by_mode(axis: Axes, title: str, n: int) -> None:
 
 
 def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
-    """One line for each mode, darkest first, over the number of waves of each round."""
+    """One line for each mode, the first the darkest, over the number of random waves of each basis tried."""
     waves = [row["waves"] for row in metrics]
     residuals = np.array([row["residuals"] for row in metrics])
     for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.85, residuals.shape[1]))):

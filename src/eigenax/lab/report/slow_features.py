@@ -1,4 +1,4 @@
-"""Figures of slow features: where balls are, extreme frames, slowness beside other ways, training."""
+"""Figures of slow features: heat maps over places of balls, extreme frames, slowness of all methods, training."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +13,7 @@ from eigenax.lab.report.style import DIVERGING, GREY, INK, SEQUENCE, STYLE, new_
 from eigenax.lab.scores.balls import Meaning
 
 COLUMNS = 6
+"""Heat maps in a row."""
 ACCENT = "#2a9d4a"
 OTHERS = ("#8a929c", "#b65f3a", "#5c7fa8", "#8b6fb0", "#c9a227", "#3f9c9c")
 
@@ -20,7 +21,7 @@ OTHERS = ("#8a929c", "#b65f3a", "#5c7fa8", "#8b6fb0", "#c9a227", "#3f9c9c")
 def draw_heat_maps(
     maps: Float[np.ndarray, "n p p"], slowness: Float[np.ndarray, " n"], told: Meaning
 ) -> tuple[Figure, str]:
-    """The mean of each feature while a ball is in each place."""
+    """The mean of each feature, given that some ball is at a place, over all places."""
     columns = min(COLUMNS, len(maps))
     rows = -(-len(maps) // columns)
     with mpl.rc_context(STYLE):
@@ -42,7 +43,7 @@ def draw_heat_maps(
 def draw_overlays(
     pairs: Sequence[Float[np.ndarray, "2 h w"]], values: Float[np.ndarray, " m"], told: Meaning
 ) -> tuple[Figure, str]:
-    """Frames that activate a feature most, above those that do least, each with its successor."""
+    """The frames that activate a feature most above those that do so least, each overlaid with the next frame."""
     half = len(pairs) // 2
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.3)
@@ -68,7 +69,7 @@ def overlaid(first: Float[np.ndarray, "h w"], second: Float[np.ndarray, "h w"]) 
 
 
 def draw_slowness(slowness: dict[str, Float[np.ndarray, " n"]]) -> tuple[Figure, str]:
-    """Held-out slowness of each feature, for every way there is."""
+    """Held-out slowness of each feature, for every method."""
     with mpl.rc_context(STYLE):
         figure = new_figure(8.2, 3.4)
         axis = figure.subplots()
@@ -88,7 +89,7 @@ def _line(axis: Axes, values: Float[np.ndarray, " n"], name: str, colour: Any, w
 
 
 def draw_training(metrics: list[dict[str, Any]], features: int) -> tuple[Figure, str]:
-    """The Rayleigh quotients of the outputs, in the order in which the network has them."""
+    """The Rayleigh quotients of the outputs during training, in the order of the outputs."""
     steps = np.array([row["step"] for row in metrics])
     values = np.array([row["eigenvalues"] for row in metrics])[:, 1:]
     with mpl.rc_context(STYLE):
@@ -115,7 +116,7 @@ def draw_training(metrics: list[dict[str, Any]], features: int) -> tuple[Figure,
 
 
 def order_swaps(values: Float[np.ndarray, "times n"]) -> int:
-    """How often one of two neighbouring lines came to lie on the other side of the other.
+    """How often two neighbouring lines crossed.
 
     >>> order_swaps(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
     2
@@ -125,7 +126,7 @@ def order_swaps(values: Float[np.ndarray, "times n"]) -> int:
 
 
 def frames_only(axes: Any, outlined: Sequence[int]) -> None:
-    """Images without axes, some of them outlined."""
+    """Remove ticks from images, and outline some of them by number."""
     for number, axis in enumerate(axes):
         axis.set(xticks=[], yticks=[])
         if not axis.images:

@@ -1,4 +1,4 @@
-"""How all figures look."""
+"""The look of all figures."""
 
 import io
 from typing import Any
@@ -23,14 +23,14 @@ STYLE: dict[Any, Any] = {
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that no global state knows of."""
+    """A figure of its own, not registered with pyplot's global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.set_dpi(STYLE["figure.dpi"])
     return figure
 
 
 def to_png(figure: Figure) -> bytes:
-    """A small PNG of 256 colours, without a date: the same figure gives the same bytes."""
+    """A small PNG with 256 colours and no date, so that the same figure always gives the same bytes."""
     drawn, reduced = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png")
     Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(reduced, "PNG", optimize=True)

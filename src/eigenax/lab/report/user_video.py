@@ -11,13 +11,18 @@ from matplotlib.figure import Figure
 from eigenax.lab.report.slow_features import frames_only
 from eigenax.lab.report.style import GREY, INK, STYLE, new_figure
 
-COLUMNS, MOST, POINTS = 6, 12, 2000
+COLUMNS = 6
+"""Features in a row of the figure of extremes."""
+MOST = 12
+"""Largest number of features that are drawn."""
+POINTS = 2000
+"""About how many points a curve has at most."""
 
 
 def draw_over_time(
     features: Sequence[Float[np.ndarray, "_ n"]], ends: Sequence[int], names: Sequence[str]
 ) -> tuple[Figure, str]:
-    """Each feature over the rows of all files, and where what was held out begins."""
+    """Each feature over the rows of all files; the held-out rows are shaded."""
     lengths = np.array([len(one) for one in features])
     firsts = np.cumsum([0, *lengths])
     shown = min(features[0].shape[1], MOST)
@@ -67,14 +72,14 @@ def draw_extremes(series: Sequence[np.ndarray], features: Sequence[Float[np.ndar
         frames_only(axes.ravel(), [])
     return (
         figure,
-        "The frames that activate each feature most (above) and least (below), in grey as they were learned of.",
+        "The frames that activate each feature most (above) and least (below), in grey as the network sees them.",
     )
 
 
 def _frame(
     series: Sequence[np.ndarray], features: Sequence[Float[np.ndarray, "_ n"]], k: int, extreme: Any
 ) -> Float[np.ndarray, "h w"]:
-    """The frame at a feature's extreme in all files."""
+    """The frame at which a feature is largest or smallest in all files."""
     best = [extreme(one[:, k]) for one in features]
     file = int(extreme(np.array([one[at, k] for one, at in zip(features, best, strict=True)])))
     return np.asarray(series[file][int(best[file])], np.float64)

@@ -1,4 +1,4 @@
-"""What features tell of bouncing balls: of their places one by one, of their places together, of their velocities."""
+"""What features encode of bouncing balls: places of single balls, joint places of pairs, and velocities."""
 
 import itertools
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from jaxtyping import Float
 from eigenax.lab.scores.slowness import explained_share, unexplained
 
 WAVES = 6
-"""Harmonics of a place go up to this one along each axis."""
+"""Highest order a + b of the harmonics cos(aπx) cos(bπy) of a ball's place."""
 
 
 class Named(NamedTuple):
-    """Functions of the state of all balls over time, and what they are called."""
+    """Functions of the state of all balls over time, with their names."""
 
     names: list[str]
     values: Float[np.ndarray, "time m"]
@@ -25,24 +25,23 @@ def harmonics(
     most: int,
     weights: Float[np.ndarray, "time balls"] | None = None,
 ) -> Named:
-    """Σ over balls of cos(aπx) cos(bπy), x and y from 0 to 1 over what the middle of a ball can reach.
+    """Σ over balls of cos(aπx) cos(bπy) for 0 < a + b ≤ `most`, with x and y from 0 to 1 where a ball's centre can be.
 
-    These are the slowest functions of places alone, without interaction. a + b is at most `most`. `weights` is how much
-    each ball counts.
+    These are the slowest functions of single places, without interaction. `weights` are the balls' factors in the sum.
     """
     waves = [(a, b) for a, b in itertools.product(range(most + 1), repeat=2) if 0 < a + b <= most]
     counts = np.ones(positions.shape[:2]) if weights is None else weights
-    return Named([_called(*wave) for wave in waves], np.einsum("tbm,tb->tm", _waves(positions, reach, waves), counts))
+    return Named([_name(*wave) for wave in waves], np.einsum("tbm,tb->tm", _waves(positions, reach, waves), counts))
 
 
 def pairs(positions: Float[np.ndarray, "time balls 2"], reach: tuple[float, float], most: int) -> Named:
-    """Σ over pairs of balls of products of two harmonics of their places: what balls do together."""
+    """Σ over pairs of balls of a harmonic of one ball's place times one of the other's: functions of both together."""
     waves = [(a, b) for a, b in itertools.product(range(most + 1), repeat=2) if 0 < a + b <= most]
     each, names, values = _waves(positions, reach, waves), [], []
     for (i, first), (j, second) in itertools.combinations_with_replacement(enumerate(waves), 2):
         both = each[:, :, None, i] * each[:, None, :, j]
         away = both.sum((1, 2)) - np.einsum("tbb->t", both)
-        names.append(f"{_called(*first)} × {_called(*second)}")
+        names.append(f"{_name(*first)} × {_name(*second)}")
         values.append(away)
     return Named(names, np.stack(values, 1))
 
@@ -54,28 +53,28 @@ def _waves(
     return np.stack([np.cos(a * place[..., 0]) * np.cos(b * place[..., 1]) for a, b in waves], -1)
 
 
-def _called(a: int, b: int) -> str:
+def _name(a: int, b: int) -> str:
     parts = [f"cos {'' if k == 1 else k}π{axis}" for k, axis in ((a, "x"), (b, "y")) if k]
     return " ".join(parts)
 
 
 class Meaning(NamedTuple):
-    """What features tell, as shares of variance between 0 and 1."""
+    """What features encode, as shares of variance between 0 and 1."""
 
     harmonics: dict[str, float]
-    """Of sums of harmonics over the balls, what all features together explain."""
+    """For each sum of harmonics over the balls, the share that all features together explain."""
     velocities: dict[str, float]
-    """Of the balls' mean velocity, of its square, and of Σ vx² − vy² (which axis they move along), the same."""
+    """The same for the balls' mean velocity, its square, and Σ vx² − vy², the axis that they move along."""
     slow_balls: dict[str, float]
-    """The same of sums of harmonics in which a ball counts the more, the slower it is."""
+    """The same for sums of harmonics in which slower balls have larger weights."""
     marginal: Float[np.ndarray, " n"]
-    """Of each feature, what functions of one place, summed over the balls, explain."""
+    """For each feature, the share that functions of single places, summed over the balls, explain."""
     best_harmonic: list[tuple[str, float]]
-    """For each feature the single harmonic that explains most of it."""
+    """For each feature, the harmonic that explains most of it, and the share."""
     joint: int
-    """The feature that is explained least so."""
+    """Index of the feature of which single places explain least."""
     best_pair: tuple[str, float]
-    """And the product of two harmonics of two balls that explains most of what is left of it."""
+    """The product of harmonics of two balls that explains most of the rest of that feature, and the share."""
 
 
 def meaning(
@@ -84,7 +83,7 @@ def meaning(
     velocities: Float[np.ndarray, "time balls 2"],
     reach: tuple[float, float],
 ) -> Meaning:
-    """Look for what features encode, on frames that they were not trained on."""
+    """Measure what features encode, on frames that they were not trained on."""
     slowest, many = harmonics(positions, reach, 2), harmonics(positions, reach, WAVES)
     told = explained_share(slowest.values, features)
     speeds = np.linalg.norm(velocities, axis=-1)
@@ -126,7 +125,7 @@ def heat_maps(
     reach: tuple[float, float],
     bins: int = 20,
 ) -> Float[np.ndarray, "n bins bins"]:
-    """The mean of each feature, from its own mean, while some ball is in each place; rows go down, columns right."""
+    """The mean of each centred feature while some ball is in each bin of places; rows go down, columns right."""
     edges = np.linspace(*reach, bins + 1)
     x, y = positions[..., 0].ravel(), positions[..., 1].ravel()
     counts = np.histogram2d(y, x, (edges, edges))[0]

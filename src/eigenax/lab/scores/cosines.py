@@ -1,4 +1,4 @@
-"""How well learned functions match exact eigenvectors, where those of one eigenvalue may be turned into each other."""
+"""How well learned functions match exact eigenvectors, up to rotations inside each eigenspace."""
 
 import itertools
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from jaxtyping import Float
 
 
 class Matched(NamedTuple):
-    """Learned functions turned towards exact ones of the same eigenvalue, and the cosines of what is left between."""
+    """Learned functions, rotated inside each eigenspace to match the exact ones, and the cosines of their angles."""
 
     functions: Float[np.ndarray, "nodes n"]
     cosines: Float[np.ndarray, " n"]
 
 
 def blocks_within(values: Float[np.ndarray, " m"], within: float) -> list[slice]:
-    """Runs of eigenvalues, each at most a share of itself from the next.
+    """The slices of nearly equal eigenvalues: neighbours differ by at most `within`, relative to the second.
 
     >>> blocks_within(np.array([0.0, 1.0, 1.005, 2.0]), 0.01)
     [slice(0, 1, None), slice(1, 3, None), slice(3, 4, None)]
@@ -33,9 +33,9 @@ def matched(
     weights: Float[np.ndarray, " nodes"],
     within: float = 1e-6,
 ) -> Matched:
-    """Turn the learned functions of each block of (nearly) equal eigenvalues towards the exact ones.
+    """Rotate the learned functions of each block of (nearly) equal eigenvalues to match the exact ones.
 
-    There may be more exact eigenvectors than learned functions, and should be where the last block goes on.
+    There may be more exact eigenvectors than learned functions; give those of the whole last block.
 
     >>> matched(-np.eye(2), np.eye(2), np.array([1.0, 1.0]), np.ones(2)).cosines
     array([1., 1.])
@@ -49,7 +49,7 @@ def matched(
             break
         mine = slice(block.start, block.start + count)
         cosines += np.linalg.svd(ours[:, mine].T @ theirs[:, block], compute_uv=False).tolist()
-        # Towards the first exact ones of the block: those that stand beside them in a picture.
+        # To match the first exact ones of the block, which a picture shows beside them.
         left, _, right = np.linalg.svd(ours[:, mine].T @ theirs[:, mine])
         turned[:, mine] = learned[:, mine] @ (left @ right)
     return Matched(turned, np.minimum(np.array(cosines), 1.0))

@@ -1,13 +1,18 @@
-"""What features tell of a game: whether they tell its frames apart, and how much of the console's memory is in them."""
+"""What features encode of a game: whether they tell its frames apart, and how much of the console's memory."""
 
 import numpy as np
 from jaxtyping import Float, Int
 
-EXTREME, TRIES, FOLDS = 100, 200, 5
+EXTREME = 100
+"""Number of frames at each end of a feature."""
+TRIES = 200
+"""Number of random splits or shifts that make up chance."""
+FOLDS = 5
+"""Stretches of time of the cross-validation."""
 
 
 def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) -> Int[np.ndarray, "2 count"]:
-    """When a feature is largest, and when it is smallest.
+    """The times at which a feature is largest, and those at which it is smallest.
 
     >>> extreme_frames(np.array([0.0, 3.0, 1.0, -2.0]), 1)
     array([[1],
@@ -18,7 +23,7 @@ def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) ->
 
 
 def mean_frames(frames: np.ndarray, times: Int[np.ndarray, "2 count"]) -> Float[np.ndarray, "2 h w"]:
-    """The means of frames at the one and at the other times."""
+    """The mean of the frames at each of the two sets of times."""
     return np.stack([frames[np.sort(part)].mean(0, dtype=np.float64) for part in times])
 
 
@@ -29,12 +34,13 @@ def separation(
     count: int = EXTREME,
     in_time: bool = False,
 ) -> Float[np.ndarray, " n"]:
-    """How far the mean frames at a feature's two ends are apart, against chance, in standard errors of it.
+    """Distance between the mean frames at a feature's two extremes, compared with chance, in its standard deviations.
 
-    Chance is random splits of the same frames into two. Near 0: the feature encodes nothing that shows. But the ends of
-    a slow feature are a few stretches of the game, each of which looks alike, and slow noise is many standard errors
-    apart, too. `in_time`, chance is the same moments, all moved by a random time and around the end, which are as close
-    together as those of the feature: there slow noise is near 0, and so is what tells one game from another.
+    Chance is the distance for random splits of the same frames. A value near 0 means that the feature encodes nothing
+    visible. A large value may still be noise, if that is slow: the extremes of a slow feature lie in a few stretches of
+    the game, each of which looks alike. With `in_time`, chance is the distance for the same times, all shifted
+    cyclically by a random time, which are as close together as those of the feature. Slow noise is then near 0, and so
+    is a feature that only tells one game from another.
     """
     rng, found = np.random.default_rng(seed), []
     for feature in features.T:
@@ -49,9 +55,9 @@ def separation(
 
 
 def probe(features: Float[np.ndarray, "time n"], memory: np.ndarray, folds: int = FOLDS) -> float:
-    """The share of the variance of the memory's bytes that linear functions of the features explain.
+    """The share of variance of the memory's bytes that linear regression on the features explains, cross-validated.
 
-    The mean over all bytes that vary; each stretch of time is predicted by what was fitted to the others.
+    It is the mean over all bytes that vary. Each stretch of time is predicted by a fit to the others.
 
     >>> t = np.arange(1000.0)
     >>> feature = np.sin(t / 7)[:, None]

@@ -1,4 +1,4 @@
-"""How slow features are on video that nobody trained on, and what they tell of what is in it."""
+"""How slow features are on held-out video, and how much of its content they explain."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ def delta_values(episodes: Sequence[Float[np.ndarray, "_ n"]]) -> Float[np.ndarr
 
 
 def clock_shares(features: Float[np.ndarray, "time n"]) -> Float[np.ndarray, " n"]:
-    """How much of each feature is a cosine of the time that all rows take, cos(π k (t + ½) / T) for the k-th.
+    """R² between the k-th feature and the cosine cos(π k (t + ½) / T) of the time t of T rows.
 
-    These are the slowest functions of time itself: what is found in one run in which nothing comes back.
+    These cosines are the slowest functions of time itself, which are found in a series where nothing recurs.
 
     >>> times = np.arange(100)[:, None]
     >>> clock_shares(np.hstack([times, np.sin(times / 5)])).round(2)
@@ -51,13 +51,13 @@ def explained_share(
 def unexplained(
     targets: Float[np.ndarray, "time m"], features: Float[np.ndarray, "time n"]
 ) -> Float[np.ndarray, "time m"]:
-    """What is left of the targets, from their mean, once the best linear combination of features is taken off."""
+    """The residual of the targets, centred, after linear regression on the features."""
     targets, features = (part - part.mean(0) for part in (targets.astype(np.float64), features.astype(np.float64)))
     return targets - features @ np.linalg.lstsq(features, targets, rcond=None)[0]
 
 
 def extreme_times(feature: Float[np.ndarray, " time"], count: int, apart: int) -> Int[np.ndarray, " _"]:
-    """When a feature is largest, then when it is smallest: `count` moments each, no two of them close together.
+    """`count` times at which a feature is largest, then as many at which it is smallest, at least `apart` rows apart.
 
     >>> extreme_times(np.repeat([0.0, 3.0, 2.9, 0.0, 2.0, -1.0], 4), 2, apart=2)
     array([ 4,  6, 20, 22])

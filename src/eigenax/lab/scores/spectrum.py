@@ -1,4 +1,4 @@
-"""How far learned modes are from exact ones."""
+"""Distances of learned modes from exact ones: errors of eigenvalues, subspace distances, orthogonality."""
 
 import itertools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def relative_errors(
 
 
 def degenerate_blocks(exact: Float[np.ndarray, " n"], tolerance: float = 1e-9) -> list[slice]:
-    """Runs of equal eigenvalues.
+    """The slices of equal eigenvalues.
 
     >>> degenerate_blocks(np.array([1.0, 2.0, 2.0]))
     [slice(0, 1, None), slice(1, 3, None)]

@@ -12,10 +12,10 @@ from eigenax.lab.spectra.sums import smallest_sums
 def box_energies(
     n: int, lengths: Sequence[float], boundary: Word | Sequence[Boundary] = "dirichlet"
 ) -> Float[np.ndarray, " n"]:
-    """The first n eigenvalues of −∇² on a box with these sides, the boundary alike on all axes or given for each.
+    """The first n eigenvalues of −∇² on a box with these sides, with one boundary for all axes or one for each.
 
-    An axis of length L adds (πk/L)² with k ≥ 1 where functions are zero at its ends, with k ≥ 0 where their slope is,
-    and k = 1/2, 3/2, … where one is free; and (2πk/L)², k = 0 once and every k ≥ 1 twice, where it is periodic.
+    An axis of length L adds (πk/L)². With Dirichlet ends k = 1, 2, …, with Neumann ends k = 0, 1, …, and with one of
+    each k = 1/2, 3/2, …. A periodic axis adds (2πk/L)², k = 0 once and every k ≥ 1 twice.
 
     >>> box_energies(4, (np.pi, np.pi))
     array([2., 5., 5., 8.])

@@ -27,9 +27,9 @@ def energies(n: int, dims: int = 2, charge: float = 1.0) -> Float[np.ndarray, " 
 
 
 def reach(n: int, dims: int = 2, charge: float = 1.0) -> float:
-    """Where the outermost of the first n states has ended.
+    """The radius beyond which the outermost of the first n states is negligible.
 
-    In units of its decay length r₀, less than 1e-9 of r^2m e^(−2r/r₀) is left there.
+    With its decay length r₀, less than 1e-9 of its density r^2m e^(−2r/r₀) is left there.
 
     >>> reach(9)
     90.0
@@ -39,7 +39,7 @@ def reach(n: int, dims: int = 2, charge: float = 1.0) -> float:
 
 
 def shells(x: Float[Array, " 2"], n: int, charge: float = 1.0) -> Float[Array, " states"]:
-    """All functions of the shells that hold the first n states, shell m at places m² to (m+1)² − 1."""
+    """All functions of the shells that hold the first n states; shell m has the indices m² to (m+1)² − 1."""
     return jnp.concatenate([shell(x, m, charge) for m in range(_shell_count(n))])
 
 

@@ -12,15 +12,17 @@ from scipy.special import roots_legendre
 from eigenax.checks import check_returns_number
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)
+"""Sizes of the basis, tried in turn."""
 TOLERANCE = 1e-11
+"""Largest change of an energy, relative to its kinetic part, at which the basis is large enough."""
 
 
 def line_energies(potential: Callable[[Array], Array], low: float, high: float, n: int) -> Float[np.ndarray, " n"]:
     """The first n energies of −d²/dx² + V on [low, high] with zero boundary values, V a smooth function of (1,).
 
     The basis doubles until no energy changes by more than 1e-11 of its kinetic part, a scale that neither a
-    constant added to V nor an energy near zero affects. What is narrower than a hundredth of the interval may pass
-    unseen between the points where V is evaluated.
+    constant added to V nor an energy near zero affects. A feature of V that is narrower than a hundredth of the
+    interval may be missed between the points where V is evaluated.
 
     >>> line_energies(lambda x: jnp.sum(x**2), -9, 9, n=3).round(10)
     array([1., 3., 5.])
@@ -47,7 +49,7 @@ def line_energies(potential: Callable[[Array], Array], low: float, high: float, 
 def _in_legendre_basis(
     potential: Callable[[Array], Array], low: float, high: float, n: int, size: int
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Energies and kinetic energies with P_k − P_{k+2}, k < size, normalised to ∫ φ'ᵢ φ'ⱼ = δᵢⱼ on [−1, 1]."""
+    """Energies and their kinetic parts in the basis P_k − P_{k+2}, k < size, with ∫ φ'ᵢ φ'ⱼ = δᵢⱼ on [−1, 1]."""
     t, weights = roots_legendre(size + 2)
     half = (high - low) / 2
     legendre = np.polynomial.legendre.legvander(t, size + 1)
@@ -58,10 +60,10 @@ def _in_legendre_basis(
     def product(weights: np.ndarray, functions: np.ndarray) -> np.ndarray:
         return functions.T @ (weights[:, None] * functions)
 
-    # The inverse problem M x = H x / E: there the lowest energies are the largest values, and keep their digits.
+    # In the inverse problem M x = H x / E the lowest energies are the largest eigenvalues, and lose no digits.
     hamiltonian = np.eye(size) / half**2 + product(weights * height, basis)
     _, x = eigh(product(weights, basis), hamiltonian, subset_by_index=[size - n, size - 1])
-    # Once more within what was found, from function values, which a potential that is huge at the ends spoils less.
+    # Solved once more in the span found, by function values, which lose fewer digits if V is huge at the ends.
     found, kinetic = basis @ x, x.T @ x / half**2
     energies, y = eigh(kinetic + product(weights * height, found), product(weights, found))
     return values.min() + energies, np.diag(y.T @ kinetic @ y)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 ROUNDING = 1e-12
-"""Eigenvalues below this share of the first are not known to a single digit."""
+"""Eigenvalues below this share of the first may not have a single correct digit."""
 
 
 class Mercer(NamedTuple):
@@ -21,13 +21,13 @@ def rbf_spectrum(n: int, dims: int = 1, length: float = 1.0, spread: float = 1.0
     """The first n eigenvalues of exp(−|x − y|²/(2 length²)) under a normal of standard deviation `spread` on each axis.
 
     On one axis they are √(2a/A) Bᵏ with a = 1/(4 spread²), b = 1/(2 length²), c = √(a² + 2ab), A = a + b + c and
-    B = b/A; in more dimensions their products.
+    B = b/A; in more dimensions products of these, one for each axis.
 
     >>> rbf_spectrum(3).round(4)
     array([0.618 , 0.2361, 0.0902])
     """
     a, b, c = _rates(length, spread)
-    degrees = _degrees(_whole("n", n), _whole("dims", dims)).sum(1)
+    degrees = _degrees(_positive_int("n", n), _positive_int("dims", dims)).sum(1)
     return (2 * a / (a + b + c)) ** (dims / 2) * (b / (a + b + c)) ** degrees.astype(float)
 
 
@@ -40,7 +40,7 @@ def rbf_modes(x: Float[np.ndarray, "points d"], n: int, length: float = 1.0, spr
     array([[1.2228, 0.    ]])
     """
     a, _, c = _rates(length, spread)
-    degrees = _degrees(_whole("n", n), x.shape[1])
+    degrees = _degrees(_positive_int("n", n), x.shape[1])
     each = _hermite(np.sqrt(2 * c) * x, int(degrees.max())) * np.exp((a - c) * x**2) * (c / a) ** 0.25
     functions = np.prod([each[degrees[:, axis], :, axis] for axis in range(x.shape[1])], axis=0).T
     return Mercer(rbf_spectrum(n, x.shape[1], length, spread), functions)
@@ -52,13 +52,13 @@ def polynomial_rank(degree: int, dims: int = 1) -> int:
     >>> polynomial_rank(3, dims=2)
     10
     """
-    return math.comb(_whole("degree", degree) + _whole("dims", dims), dims)
+    return math.comb(_positive_int("degree", degree) + _positive_int("dims", dims), dims)
 
 
 def polynomial_spectrum(n: int, degree: int, dims: int = 1, spread: float = 1.0) -> Float[np.ndarray, " n"]:
     """The first n eigenvalues of (1 + x·y)^degree under a normal of standard deviation `spread` on each axis.
 
-    Those of a small matrix of moments: the kernel is Σ_α c_α x^α y^α over powers α, and so its eigenvalues are those of
+    The kernel is Σ_α c_α x^α y^α over powers α, and so its eigenvalues are those of the small matrix
     √(c_α c_β) E[x^(α+β)].
 
     >>> polynomial_spectrum(2, degree=1, spread=2.0)
@@ -82,7 +82,7 @@ def polynomial_modes(x: Float[np.ndarray, "points d"], n: int, degree: int, spre
     powers = np.array(_with_sum_up_to(degree, dims))
     multinomial = [math.factorial(degree) / math.prod(map(math.factorial, [*p, degree - sum(p)])) for p in powers]
     roots = np.sqrt(multinomial)
-    # In units of the spread, so that rounding is the same whatever it is.
+    # In units of the spread, so that rounding does not depend on it.
     scale = roots * _positive("spread", spread) ** powers.sum(1).astype(float)
     matrix = np.outer(scale, scale) * _normal_moments(powers[:, None] + powers).prod(-1)
     values, vectors = np.linalg.eigh(matrix)
@@ -104,7 +104,7 @@ def _rates(length: float, spread: float) -> tuple[float, float, float]:
 
 
 def _degrees(n: int, dims: int) -> Int[np.ndarray, "n d"]:
-    """The n lowest degrees of products of functions, one for each axis, by their sum."""
+    """The degrees along each axis of the n products of functions with the lowest total degree."""
     highest = next(m for m in range(n) if math.comb(m + dims, dims) >= n)
     every = sorted(_with_sum_up_to(highest, dims), key=lambda each: (sum(each), tuple(-k for k in each)))
     return np.array(every[:n])
@@ -130,7 +130,7 @@ def _normal_moments(powers: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
     return np.array(table)[powers]
 
 
-def _whole(name: str, value: int) -> int:
+def _positive_int(name: str, value: int) -> int:
     if value < 1:
         raise ValueError(f"{name} must be at least 1; got {value}")
     return value

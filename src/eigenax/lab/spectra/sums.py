@@ -1,14 +1,14 @@
-"""The lowest energies of independent parts together."""
+"""The lowest energies of a system of independent parts."""
 
 import numpy as np
 from jaxtyping import Float
 
 
 def smallest_sums(parts: Float[np.ndarray, "d n"]) -> Float[np.ndarray, " n"]:
-    """The n smallest sums of one entry from each row, ascending, of rows that hold their n smallest in order.
+    """The n smallest sums of one entry from each row, ascending; the entries of each row must be in ascending order.
 
-    Rows join one at a time. Of two, the sum of entries i and j (counted from 1) is no smaller than those of the
-    i j pairs up to it, so only pairs with i j ≤ n are formed: about n log n of them.
+    Rows are added one at a time. With entries counted from 1, the sum of entries i and j of two rows is no smaller than
+    that of any earlier pair, of which there are i j with itself. So only pairs with i j ≤ n are formed, about n log n.
 
     >>> smallest_sums(np.array([[0.0, 1.0, 4.0, 9.0], [0.0, 2.0, 8.0, 18.0]]))
     array([0., 1., 2., 3.])

@@ -1,4 +1,4 @@
-"""The spectrum of a torus of revolution, to many digits."""
+"""The spectrum of a torus of revolution, numerically to ten digits."""
 
 import math
 
@@ -7,7 +7,9 @@ import scipy.linalg
 from jaxtyping import Float
 
 TOLERANCE = 1e-10
+"""Largest change of an eigenvalue, relative to the largest one, at which the basis is large enough."""
 HIGHEST_FREQUENCY = 512
+"""Highest frequency of θ in the largest basis."""
 
 
 def torus_spectrum(major: float, minor: float, n: int) -> Float[np.ndarray, " n"]:
@@ -40,23 +42,23 @@ def torus_spectrum(major: float, minor: float, n: int) -> Float[np.ndarray, " n"
 def _lowest(ratio: float, n: int, frequency: int) -> Float[np.ndarray, " n"]:
     """The first n eigenvalues over all m, for R = 1, from frequencies of θ up to the given one."""
     values, m = np.empty(0), 0
-    # No eigenvalue of m is below m²/(1 + r)².
+    # Higher m need not be tried once m²/(1 + r)², below which m has no eigenvalue, exceeds the n-th value.
     while len(values) < n or m**2 <= values[n - 1] * (1 + ratio) ** 2:
         of_m = _eigenvalues(ratio, m, n, frequency)
         values = np.sort(np.concatenate([values, *[of_m] * (1 if m == 0 else 2)]))[:n]
         m += 1
-    values[0] = 0.0  # the constant, but for rounding
+    values[0] = 0.0  # of the constant function, exactly
     return values
 
 
 def _eigenvalues(ratio: float, m: int, n: int, frequency: int) -> Float[np.ndarray, " few"]:
-    """The lowest eigenvalues of one m, from the Fourier coefficients of ρ and of 1/ρ, which are known."""
+    """The lowest eigenvalues of one m, from the Fourier coefficients of ρ and 1/ρ in closed form."""
     k = np.arange(-frequency, frequency + 1)
     size = len(k)
     mass = scipy.linalg.toeplitz([1.0, ratio / 2, *[0.0] * (size - 2)])
     root = math.sqrt((1 - ratio) * (1 + ratio))
     inverse = scipy.linalg.toeplitz((-ratio / (1 + root)) ** np.arange(size) / root)
     energy = np.outer(k, k) * mass / ratio**2 + m**2 * inverse
-    # Largest 1/(λ + 1) instead of smallest λ: those of a thin tube would drown in the rounding of its k²/r².
+    # The largest 1/(λ + 1) instead of the smallest λ, which a thin tube would lose in the rounding errors of k²/r².
     reciprocal = scipy.linalg.eigvalsh(mass, energy + mass, subset_by_index=[max(0, size - n), size - 1])
     return 1 / reciprocal[::-1] - 1

@@ -5,6 +5,7 @@ import dataclasses
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.integrate import quad
 
 import eigenax as ex
@@ -114,3 +115,21 @@ def test_where_residuals_are_not_known_eigenvalues_tell_and_where_nothing_is_err
     assert times.max() < 3
     nothing = dataclasses.replace(without, basis_errors=unknown)
     assert np.isnan(nothing.matrix_elements(lambda x: x[0], samples=2**14).standard_errors).all()
+
+
+def test_fits_to_eigenvectors_of_a_graph_have_errors_of_the_fits():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 200)
+    rows = np.stack([np.cos(angle), np.sin(angle)], 1) + 0.1 * rng.normal(size=(200, 2))
+    edges = np.exp(-((rows[:, None] - rows) ** 2).sum(-1) / 0.1) - np.eye(200)
+    graph = ex.Graph(scipy.sparse.csr_array(edges), features=rows)
+    solver = ex.RayleighRitz(basis=ex.SoftmaxCells(cells=12))
+    modes = ex.solve(ex.GraphLaplacian(), graph, 5, solver=solver, progress=False)
+    assert modes.missed.max() > 1e-3
+    exact = np.linalg.eigh(np.diag(edges.sum(1)) - edges)[1][:, :5] * np.sqrt(200)
+    found = modes.matrix_elements(lambda x: x[0], source=ex.Arrays(rows))
+    expected = np.abs(exact.T @ (rows[:, :1] * exact) / 200)
+    wrong = np.abs(np.abs(found.values) - expected)
+    assert (wrong[1:, 1:] < 3 * found.standard_errors[1:, 1:]).all()
+    assert wrong.max() > 1e-3
+    assert found.standard_errors.max() < 0.3

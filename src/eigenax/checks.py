@@ -110,7 +110,8 @@ def tell_of_rounding(name: str, rows: np.ndarray) -> None:
 
 def _rounding_of(piece: np.ndarray) -> np.ndarray:
     """The largest rounding error of float32 in each column; devices flush numbers below its normal range to zero."""
-    rounded = piece.astype(np.float32)
+    with np.errstate(over="ignore"):
+        rounded = piece.astype(np.float32)
     rounded[np.abs(rounded) < np.finfo(np.float32).tiny] = 0
     return np.abs(piece - rounded.astype(np.float64)).max(0)
 

@@ -175,7 +175,10 @@ class Modes(eqx.Module):
         off = (overlaps - np.eye(self.n)) @ elements / 2
         # Unlike in `standard_errors`, a basis error that is not known (NaN) makes the result NaN.
         errors = np.hypot(np.nan_to_num(self.sampling_errors), self.basis_errors)
-        found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
+        if self.missed is None:
+            found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
+        else:  # eigenvalues and residuals tell little of fits, which are the nearest to the eigenvectors there are
+            found = Perturbed(np.sqrt(self.missed), np.zeros((self.n, self.n)))
         return np.abs(off + off.conj().T) + found.largest_changes(elements, squares)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -151,3 +151,8 @@ def test_a_star_marks_a_fit_that_misses_much_of_its_function():
     assert modes.missed[-1] > 0.1
     assert modes.unconverged[-1]
     assert "* not converged, as what its function misses tells" in str(modes)
+
+
+def test_there_are_as_many_cells_as_were_asked_for_however_few_rows_fit_in_memory(monkeypatch):
+    monkeypatch.setattr(softmax_cells, "DISTANCES", 2000)
+    assert len(centres_of(np.random.default_rng(0).normal(size=(500, 2)), 100, 0).places) == 100

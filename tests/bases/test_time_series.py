@@ -187,3 +187,10 @@ def test_functions_as_fast_as_noise_are_said_to_be_so():
     assert "nothing in these rows is slow" in Elsewhere(values, np.full(2, 0.02), np.ones(2)).note(values, NOISE)
     values = np.array([1.2, 2.02])
     assert not Elsewhere(values, np.full(2, 0.02), np.ones(2)).note(values, NOISE)
+
+
+@pytest.mark.filterwarnings("default::RuntimeWarning")
+def test_notes_are_in_the_units_of_the_operator():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    modes = ex.solve(ex.GraphLaplacian(), ex.TimeSeries(rows), 3, progress=False)
+    assert f"{modes.training_eigenvalues[2]:.3g} on the rows" in modes.note

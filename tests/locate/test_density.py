@@ -1,4 +1,4 @@
-"""From a density of points to a source that draws there with honest weights, and waves that can be the states there."""
+"""From points where states are to a source that draws there with honest weights, and waves that can be the states."""
 
 import json
 from functools import cache

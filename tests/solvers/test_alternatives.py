@@ -105,7 +105,7 @@ def moments(network):
 
 
 def one_step(solver):
-    """How a step of gradient descent at ema_rate one changes the parameters."""
+    """How a step of gradient descent at learning rate one changes the parameters."""
     state = solver.begin(rows(), MODES)
     return state.network.table - solver.update(operator(), state, ALL)[0].network.table
 

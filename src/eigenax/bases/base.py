@@ -109,7 +109,7 @@ class Discretisation(ABC):
 
     @abstractmethod
     def signs(self, trial: Trial, solution: Solution) -> np.ndarray:
-        """Signs ±1 that make the value of largest modulus of each function positive."""
+        """Signs, or phases of complex functions, that make the value of largest modulus of each one positive."""
 
     def modes(self, trial: Trial) -> Modes:
         """The result of a trial, computed once."""

@@ -89,7 +89,7 @@ class Elsewhere(NamedTuple):
 
     @classmethod
     def of(cls, products: Float[np.ndarray, "time n"], squares: Float[np.ndarray, "time n"]) -> "Elsewhere":
-        """From y K y and y² at each time; their order is_informative the autocorrelation, which standard errors need.
+        """From y K y and y² at each time; their order carries the autocorrelation, which standard errors need.
 
         >>> Elsewhere.of(np.ones((32, 1)), np.full((32, 1), 2.0)).values
         array([0.5])

@@ -121,7 +121,7 @@ def centres_of(rows: Float[np.ndarray, "N d"], count: int, seed: int) -> Centres
     [0.1, 5.1]
     """
     rng = np.random.default_rng(seed)
-    some = rows[rng.permutation(len(rows))[: min(SEEN_PER_CELL * count, DISTANCES // count)]]
+    some = rows[rng.permutation(len(rows))[: min(SEEN_PER_CELL * count, max(count, DISTANCES // count))]]
     origin = some.mean(0)
     rounding = np.finfo(float).eps * np.abs(origin).max()
     some = some - origin

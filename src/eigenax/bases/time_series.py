@@ -157,7 +157,12 @@ class OnSeries(Discretisation):
         # Residuals do not show that a function may follow the noise of the rows it was found on; held-out values do.
         distance = distance_to_exact(training, residuals, *following)
         distance = np.fmax(distance, np.abs(values - training)) if held_out else np.full(n, np.nan)
-        note = Elsewhere(*(part[order] for part in held_out)).note(training[order], NOISE) if held_out else ""
+        note = ""
+        if held_out:
+            scaled = Elsewhere(
+                self.factor * values[order], abs(self.factor) * scatter[order], held_out.variances[order]
+            )
+            note = scaled.note(self.factor * training[order], self.factor * NOISE)
         values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
         scatter, distance, residuals = (
             np.append(0.0, abs(self.factor) * part[order]) for part in (scatter, distance, residuals)

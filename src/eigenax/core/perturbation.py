@@ -37,7 +37,7 @@ class Perturbed(NamedTuple):
         >>> Perturbed.of(*known, next_value=5.0).outside
         array([0.05, 0.1 ])
         """
-        off = np.nan_to_num(errors)
+        off = np.where(np.isnan(errors), 0, errors)
         largest = np.abs([*values, next_value or 0.0]).max(initial=0)
         apart = np.abs(values[:, None] - values)
         alike = apart <= off[:, None] + off + ROUNDING * largest
@@ -45,8 +45,10 @@ class Perturbed(NamedTuple):
         after = np.abs((np.nan if next_value is None else next_value) - values)
         gaps = np.where(after > 2 * off + ROUNDING * largest, after, nearest)
         alone = np.isinf(gaps)
-        outside = np.where(alone, 1.0, np.fmin(residuals / gaps, np.sqrt(errors / gaps)))
-        missed = np.where(np.isnan(errors), np.where(alone, residuals, gaps * outside**2), errors)
+        # What is infinitely far off has no gap: all of such a function may be wrong, unless nothing is left of it.
+        with np.errstate(invalid="ignore"):
+            outside = np.where(alone, residuals > 0, np.fmin(residuals / gaps, np.sqrt(errors / gaps)))
+            missed = np.where(np.isnan(errors), np.where(alone, residuals, gaps * outside**2), errors)
         mixing = np.where(alike, 0, np.sqrt(missed[:, None] * missed) / np.where(alike, 1, apart))
         return cls(outside, mixing)
 

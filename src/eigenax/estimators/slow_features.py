@@ -96,7 +96,9 @@ class SlowFeatureAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ser
     def partial_fit(self: Estimator, X: Any, y: Any = None) -> Estimator:
         """Continue learning with one more chunk, which is an episode or a list of episodes.
 
-        A random sample of clips from earlier chunks is kept and trained on again, so that they are not forgotten.
+        A random sample of clips from earlier chunks is kept and trained on again, so that they are not forgotten. What
+        is held out of such a clip may have been trained on before: after a second chunk of images, `delta_values_` may
+        be too good.
         """
         first = not hasattr(self, "modes_")
         episodes = self._validated(X, reset=first)

@@ -35,8 +35,8 @@ class SpIN(Averaging):
     """Stochastic descent along the masked gradient, whose bias is corrected by moving averages.
 
     `average="moments"` averages Σ and Π, and takes one backward pass. `"jacobian"` averages Σ and its Jacobian, as the
-    paper does, at the cost of k² backward passes; a `Conv` then needs `image_gradients=True`. `ema_rate` is the paper's
-    β: a number, of which 1 is no correction, or a schedule such as `ema_schedule(learning_rate)`.
+    paper does, at the cost of k² backward passes; a `Conv` with `image_gradients=True` is quicker then. `ema_rate` is
+    the paper's β: a number, of which 1 is no correction, or a schedule such as `ema_schedule(learning_rate)`.
 
     The default optimiser is Adam with a learning rate that falls by a factor of 1000 during the run, and `ema_rate`
     then follows the learning rate. With an optimiser of your own, `ema_rate` is 1 unless given.

@@ -111,5 +111,8 @@ def _check_file(file: np.ndarray, number: int) -> None:
     for start in itertools.count(0, piece):
         if start >= len(file):
             return
-        if not np.isfinite(file[start : start + piece]).all():
-            raise ValueError(f"series {number} contains NaN or infinity near row {start}; drop or fill those rows")
+        if not (np.abs(file[start : start + piece]) <= np.finfo(np.float32).max).all():
+            raise ValueError(
+                f"series {number} contains NaN or infinity, or numbers beyond what float32 can hold, near row {start}; "
+                "drop or fill those rows"
+            )

@@ -91,7 +91,9 @@ def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int],
                 with (folder / DONE).open("a") as record:
                     record.write(f"{stream}\n")
         except BrokenProcessPool as error:
-            raise InputError(
+            # What was played stays: only wrong input, of which nothing is left, empties a folder.
+            kind = RunError if (folder / DONE).exists() else InputError
+            raise kind(
                 f"{game} cannot be played: the emulator ended. Some games are for two players only; or there is too "
                 "little memory"
             ) from error

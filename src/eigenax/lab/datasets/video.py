@@ -153,7 +153,11 @@ def _video(path: Path) -> _Frames:
         ) from error
     width, height = about["size"]
     promised = round(about["fps"] * about["duration"])
-    lost = f"cut off: {count} of about {promised} frames can be read" if count < COMPLETE_SHARE * promised else ""
+    lost = (
+        f"cut off, or its sound is longer: {count} of about {promised} frames can be read"
+        if count < COMPLETE_SHARE * promised
+        else ""
+    )
 
     def decoded() -> Iterator[np.ndarray]:
         with contextlib.closing(imageio_ffmpeg.read_frames(path)) as frames:

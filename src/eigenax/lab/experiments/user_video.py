@@ -216,9 +216,11 @@ class UserVideo(SlowFeatures):
         rows = [np.array(rows) if small else rows for rows in seen]
         if n_stack == 1:
             return TimeSeries(rows, length=2)
-        return TimeSeries(
-            rows, self.length, n_stack=n_stack, held_out=judging_share([len(one) for one in rows], n_stack)
-        )
+        share = judging_share([len(one) for one in rows], n_stack)
+        try:
+            return TimeSeries(rows, self.length, n_stack=n_stack, held_out=share)
+        except ValueError as error:  # less is left than a clip takes, of what is not held out to judge the training
+            raise InputError(f"{', '.join(self.files)}: {error}; give a longer one, or a smaller --length") from error
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of the training where there is none, since the files hold rows of numbers."""

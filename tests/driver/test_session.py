@@ -72,7 +72,7 @@ def test_checkpoints_are_written_now_and_then_and_at_the_end(tmp_path, monkeypat
 @pytest.mark.parametrize("kind", [ex.InterruptedRun, ex.DivergedError])
 def test_a_run_that_is_stopped_is_saved_and_says_where_it_goes_on(tmp_path, kind):
     begun = session(tmp_path)
-    with pytest.raises(kind) as stopped, begun.kept():
+    with pytest.raises(kind) as stopped, begun.opened():
         raise kind("stopped", snapshot(4))
     assert stopped.value.__notes__ == [f"saved in {tmp_path}: the same call goes on from step 4"]
     assert resumed(tmp_path)[0].step == 4
@@ -80,7 +80,7 @@ def test_a_run_that_is_stopped_is_saved_and_says_where_it_goes_on(tmp_path, kind
 
 def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing(tmp_path):
     begun = session(tmp_path)
-    with pytest.raises(ex.InterruptedRun), begun.kept():
+    with pytest.raises(ex.InterruptedRun), begun.opened():
         raise ex.InterruptedRun("stopped", snapshot(0))
     assert not checkpoints(begun.checkpoints)
 

@@ -135,7 +135,8 @@ def test_standard_errors_are_those_of_sampling_and_of_the_basis_together_without
     some = dataclasses.replace(
         modes, sampling_errors=np.array([3.0, np.nan, np.nan]), basis_errors=np.array([4.0, 2.0, np.nan])
     )
-    np.testing.assert_array_equal(some.standard_errors, [5, 2, 0])
+    np.testing.assert_array_equal(some.standard_errors, [5, 2, np.nan])
+    assert "nan" in str(some)
 
 
 def test_a_slice_of_modes_has_the_same_values(modes):

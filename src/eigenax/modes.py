@@ -86,8 +86,11 @@ class Modes(eqx.Module):
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
-        """Standard errors of the eigenvalues, √(sampling_errors² + basis_errors²); a NaN among these is left out."""
-        return np.hypot(*(np.where(np.isnan(part), 0, part) for part in (self.sampling_errors, self.basis_errors)))
+        """Standard errors of the eigenvalues, √(sampling_errors² + basis_errors²). One that is not known (NaN) is left
+        out; NaN where neither is."""
+        sampling, basis = (np.where(np.isnan(part), 0, part) for part in (self.sampling_errors, self.basis_errors))
+        unknown = np.isnan(self.sampling_errors) & np.isnan(self.basis_errors)
+        return np.where(unknown, np.nan, np.hypot(sampling, basis))
 
     @property
     def n(self) -> int:

@@ -157,6 +157,11 @@ def _check_sampler(operator: Operator, sampler: Any, network: Any) -> None:
             "boundary condition. The operator is not symmetric on them, and its eigenvalues would mean nothing. Take a "
             "closed surface, such as sphere(), or a Box, whose boundary conditions are obeyed"
         )
+    if operator.cartesian and source.domain is not None and source.domain.embedding is not None:
+        raise ValueError(
+            f"Laplacian takes the parameters of the {type(source.domain).__name__} for coordinates of flat space, and "
+            "its eigenvalues would mean nothing there: take LaplaceBeltrami(surface.embedding)"
+        )
     if sampler.local_only and not operator.local:
         raise ValueError(
             f"{type(sampler).__name__} draws a point more than once, which only local operators allow; give the source "

@@ -166,3 +166,9 @@ def test_a_surface_with_an_edge_is_refused_where_operators_take_derivatives():
         ex.solve(-ex.LaplaceBeltrami(disc), surface, 2, progress=False)
     near = ex.Kernel(lambda a, b: jnp.exp(-jnp.sum((disc(a) - disc(b)) ** 2)))
     assert ex.solve(near, surface, 1, which="largest", progress=False).eigenvalues[0] > 0
+
+
+def test_the_laplacian_of_flat_space_is_refused_on_a_curved_surface():
+    message = r"Laplacian takes the parameters of the Surface .* take LaplaceBeltrami\(surface.embedding\)"
+    with pytest.raises(ValueError, match=message):
+        ex.solve(-ex.Laplacian() + ex.Potential(lambda q: q[0]), ex.sphere(), 2, progress=False)

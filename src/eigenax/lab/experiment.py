@@ -182,7 +182,10 @@ def parse_numbers(name: str, text: str, count: int) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if not all(map(math.isfinite, values)) or len(values) not in {1, count}:
-        raise ValueError(f"--{flag(name)} must be one number, or {count} with commas between them; got {text!r}")
+        raise ValueError(
+            f"--{flag(name)} must be one number, or one for each of {count} dimensions (--dims), with commas between "
+            f"them; got {text!r}"
+        )
     return values if len(values) == count else values * count
 
 

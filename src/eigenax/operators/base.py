@@ -40,6 +40,8 @@ class Operator(eqx.Module):
     wants_boundary: ClassVar[bool] = False
     """Whether the operator is symmetric only for functions that obey the boundary conditions of a box. Such an operator
     takes derivatives, and is local."""
+    cartesian: ClassVar[bool] = False
+    """Whether coordinates are taken as those of flat space, so that the operator means nothing on a curved surface."""
     fixes_constants: ClassVar[bool] = False
     """Whether the constant function is known to be an eigenfunction of eigenvalue zero."""
     local: ClassVar[bool] = False
@@ -157,6 +159,7 @@ class LinearCombination(Operator):
     factors: tuple[float, ...] = eqx.field(static=True)
     operators: tuple[Operator, ...]
     wants_boundary: ClassVar[bool] = _from_terms(any, "wants_boundary")
+    cartesian: ClassVar[bool] = _from_terms(any, "cartesian")
     fixes_constants: ClassVar[bool] = _from_terms(all, "fixes_constants")
     local: ClassVar[bool] = _from_terms(all, "local")
     integral: ClassVar[bool] = _from_terms(all, "integral")

@@ -28,6 +28,7 @@ class Laplacian(Operator):
     method: Method = eqx.field(static=True, default="forward")
     step: float = eqx.field(static=True, default=0.1)
     wants_boundary: ClassVar[bool] = True
+    cartesian: ClassVar[bool] = True
     local: ClassVar[bool] = True
     unbounded: ClassVar[int] = -1
 

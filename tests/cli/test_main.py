@@ -172,8 +172,14 @@ def test_presets_change_the_defaults_and_flags_change_presets(capsys):
         (["run", "hydrogen", "--stpes", "decay"], "Unrecognized options: --stpes, decay"),
         (["run", "hydrogen", "--preset"], "Missing value for argument '--preset'"),
         (["run", "oscillator", "--dims", "0"], "--dims must be at least 1; got 0"),
-        (["run", "oscillator", "--stiffness", "1,x"], "--stiffness must be one number, or 2 with commas"),
-        (["run", "oscillator", "--stiffness", "1,2,3"], "--stiffness must be one number, or 2 with commas"),
+        (
+            ["run", "oscillator", "--stiffness", "1,x"],
+            "--stiffness must be one number, or one for each of 2 dimensions",
+        ),
+        (
+            ["run", "oscillator", "--stiffness", "1,2,3"],
+            "--stiffness must be one number, or one for each of 2 dimensions",
+        ),
         (["run", "oscillator", "--stiffness", "1,-2"], "--stiffness must be positive on every axis"),
         (["run", "oscillator", "--half-width", "-2"], "--half-width must be positive"),
         (["run", "oscillator", "--tol", "-1"], "--tol must be positive"),

@@ -127,5 +127,5 @@ def test_ten_dimensions_need_no_more_settings_than_two():
 
 @pytest.mark.parametrize("text", ["", "1,2", "a", "1,nan,2", "inf", "1,,2"])
 def test_numbers_that_are_none_are_refused(text):
-    with pytest.raises(ValueError, match="--low must be one number, or 3 with commas"):
+    with pytest.raises(ValueError, match="--low must be one number, or one for each of 3 dimensions"):
         parse_numbers("low", text, 3)

@@ -92,7 +92,7 @@ def _collect(game: str, steps: int, seed: int, folder: Path, missing: list[int],
                     record.write(f"{stream}\n")
         except BrokenProcessPool as error:
             # What was played stays: only wrong input, of which nothing is left, empties a folder.
-            kind = RunError if (folder / DONE).exists() else InputError
+            kind = RunError if (folder / DONE).read_text().count("\n") > 1 else InputError
             raise kind(
                 f"{game} cannot be played: the emulator ended. Some games are for two players only; or there is too "
                 "little memory"

@@ -190,7 +190,8 @@ def test_functions_as_fast_as_noise_are_said_to_be_so():
 
 
 @pytest.mark.filterwarnings("default::RuntimeWarning")
-def test_notes_are_in_the_units_of_the_operator():
-    rows = np.random.default_rng(0).normal(size=(400, 2))
-    modes = ex.solve(ex.GraphLaplacian(), ex.TimeSeries(rows), 3, progress=False)
-    assert f"{modes.training_eigenvalues[2]:.3g} on the rows" in modes.note
+@pytest.mark.parametrize("factor", [1.0, -3.0])
+def test_notes_are_in_the_units_of_the_operator(factor):
+    rows, which = np.random.default_rng(0).normal(size=(400, 2)), "smallest" if factor > 0 else "largest"
+    modes = ex.solve(factor * ex.GraphLaplacian(), ex.TimeSeries(rows), 3, which=which, progress=False)
+    assert f"{abs(modes.training_eigenvalues[2]):.3g} on the rows" in modes.note

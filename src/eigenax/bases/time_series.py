@@ -157,16 +157,12 @@ class OnSeries(Discretisation):
         # Residuals do not show that a function may follow the noise of the rows it was found on; held-out values do.
         distance = distance_to_exact(training, residuals, *following)
         distance = np.fmax(distance, np.abs(values - training)) if held_out else np.full(n, np.nan)
-        note = ""
-        if held_out:
-            scaled = Elsewhere(
-                self.factor * values[order], abs(self.factor) * scatter[order], held_out.variances[order]
-            )
-            note = scaled.note(self.factor * training[order], self.factor * NOISE)
+        note, size = "", abs(self.factor)
+        if held_out:  # in the units of the operator, whose smallest eigenvalues these are, or minus its largest
+            scaled = Elsewhere(size * values[order], size * scatter[order], held_out.variances[order])
+            note = scaled.note(size * training[order], size * NOISE)
         values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
-        scatter, distance, residuals = (
-            np.append(0.0, abs(self.factor) * part[order]) for part in (scatter, distance, residuals)
-        )
+        scatter, distance, residuals = (np.append(0.0, size * part[order]) for part in (scatter, distance, residuals))
         constant = np.eye(len(found.features))[:, -1:]
         coefficients = np.concatenate([constant, found.features[:, :n][:, order]], 1)
         solution = Solution(values, coefficients, scatter, distance, residuals, note=note)

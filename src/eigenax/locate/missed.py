@@ -1,7 +1,6 @@
 """States that were missed: a search of the places that a particle can reach but where no state found is."""
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,14 +12,13 @@ from jaxtyping import Array, Bool, Float
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
-from eigenax.locate.density import density_of, from_ground_state, source_around, with_others
+from eigenax.locate.density import from_ground_state
 from eigenax.locate.diffusion_monte_carlo import Explored, explore, potential_of
-from eigenax.locate.sharper import concatenated
+from eigenax.locate.sharper import solved_with_more
 from eigenax.locate.wave_packets import waves_around
-from eigenax.measurement import Solution, ritz
+from eigenax.measurement import Solution
 from eigenax.modes import Modes, combined
 from eigenax.problem import Problem
-from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
 
 EMPTY = 5.0
@@ -29,8 +27,6 @@ LEAST_POINTS = 8
 """Fewer empty points than this are no place where states may be."""
 WAVES = 128
 """Functions that look for states at the empty points."""
-POINTS = 2**14
-"""Points on which these functions are measured."""
 CONVERGED = 0.01
 """A state counts as converged if its distance from an exact one is at most this share of its `size_of`."""
 SURE = 3
@@ -130,16 +126,12 @@ def _too_high_by(
     problem: Problem, states: Any, found: Solution, source: Source, points: Float[np.ndarray, "c d"]
 ) -> Float[np.ndarray, " n"]:
     """How much lower values become if waves around these points are added to the states; zero within errors."""
-    p, singularities = problem, problem.operator.singularities()
-    density = with_others(density_of(states, source, p.seed), points, 0.5)
-    source = source_around(density, p.source, singularities)
-    there = from_ground_state(points, np.ones(len(points)))
+    p, there = problem, from_ground_state(points, np.ones(len(points)))
     assert p.domain is not None, "explore found points, which it does on a domain only"
     with precision_scope("float64"):
-        waves = waves_around(there, p.domain, singularities, p.n, WAVES, p.seed)
-    fresh = functools.partial(FreshSamples, source, p.seed, samples=POINTS, evenly=True, precision="float64")
+        waves = waves_around(there, p.domain, p.operator.singularities(), p.n, WAVES, p.seed)
     try:
-        better = ritz(eqx.Partial(concatenated, states, waves), p.operator.for_shallow(), fresh, p.n, p.which)
+        better = solved_with_more(problem, states, waves, source, points)
     except SingularMomentsError:
         return np.zeros(p.n)
     return np.where(is_lower(p.sign, better, found), p.sign * (found.values - better.values), 0)

@@ -24,7 +24,7 @@ from eigenax.sources.base import Source
 PACKETS = 256
 """Wave packets that are added."""
 POINTS = 2**14
-"""Points that states and packets are measured on."""
+"""Points that states and further functions are measured on."""
 MAX_REST = 0.5
 """If packets leave more than this share of a squared residual, they do not explain it, and errors stay."""
 SURE = 3
@@ -61,8 +61,7 @@ def _with_packets(
     problem: Problem, states: Any, found: Solution, source: Source, marked: Bool[np.ndarray, " n"]
 ) -> Solution:
     """The Rayleigh–Ritz solution in the states and in packets where the residuals of the marked ones are large."""
-    p, rng = problem, np.random.default_rng(problem.seed)
-    operator, singularities = p.operator.for_shallow(), p.operator.singularities()
+    p, rng, operator = problem, np.random.default_rng(problem.seed), problem.operator.for_shallow()
     assert p.domain is not None, "OnDomain has one"
     key = stream(p.seed, Stream.RESIDUALS)
     with precision_scope("float64"), full_precision():
@@ -71,9 +70,17 @@ def _with_packets(
         shares = (squared / squared.sum(0)).mean(1)
         packets = packets_around(from_ground_state(x, shares), p.domain, PACKETS, p.seed)
     there = x[rng.choice(len(x), DENSITY_POINTS // 2, p=shares / shares.sum())]
-    around = source_around(with_others(density_of(states, source, p.seed), there, 0.5), p.source, singularities)
+    return solved_with_more(problem, states, packets, source, there)
+
+
+def solved_with_more(
+    problem: Problem, states: Any, more: Any, source: Source, there: Float[np.ndarray, "c d"]
+) -> Solution:
+    """The Rayleigh–Ritz solution in the states and more functions, on points of both: half of them around `there`."""
+    p, density = problem, density_of(states, source, problem.seed)
+    around = source_around(with_others(density, there, 0.5), p.source, p.operator.singularities())
     fresh = functools.partial(FreshSamples, around, p.seed, samples=POINTS, evenly=True, precision="float64")
-    return ritz(eqx.Partial(concatenated, states, packets), operator, fresh, p.n, p.which)
+    return ritz(eqx.Partial(_concatenated, states, more), p.operator.for_shallow(), fresh, p.n, p.which)
 
 
 def squared_residuals(
@@ -98,6 +105,6 @@ def _residuals_at(
     return batch.x, squared_residuals(operator, states, values, batch.x, batch.weights)
 
 
-def concatenated(first: Any, second: Any, x: Array) -> Array:
+def _concatenated(first: Any, second: Any, x: Array) -> Array:
     """The functions of two networks at one point, one after the other."""
     return jnp.concatenate([first(x), second(x)])

@@ -60,5 +60,5 @@ def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> Non
     axis.set_xlim(waves[0] / 1.3, waves[-1] * 1.3)
     axis.set_xticks(waves, labels=[f"{count}" for count in waves])
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.set_xlabel("random waves, in one round after another")
+    axis.set_xlabel("random waves, in one basis after another")
     axis.set_title(title, loc="left", color=INK)

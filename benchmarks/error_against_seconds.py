@@ -29,7 +29,7 @@ from eigenax.assemble import prepared
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import Finish
 from eigenax.lab.spectra.oscillator import oscillator_energies
-from eigenax.measurement import measure
+from eigenax.measurement.measure import measure
 
 SEED, BATCH, HALF_WIDTH, MODES = 0, 256, 6.0, 6
 RESULTS = Path(__file__).parent / "results"

@@ -1,18 +1,15 @@
-"""Modes: values, shapes, sign, and files that come back the same."""
+"""Modes: values, shapes, signs and slices."""
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 import eigenax as ex
 from eigenax.core.random_streams import Stream
-from eigenax.io.files import pack_tensors
-from eigenax.measurement import moments
+from eigenax.measurement.on_samples import moments
 from eigenax.networks.boundary import BoxFactor
 from eigenax.samples import FreshSamples
 from eigenax.solvers.default_parts import network_key
@@ -109,27 +106,6 @@ def test_the_largest_value_of_each_mode_is_positive(modes):
     assert (values[np.abs(values).argmax(0), np.arange(3)] > 0).all()
 
 
-@pytest.mark.parametrize("place", ["folder", "file"])
-def test_saved_modes_come_back_to_the_same_values(modes, tmp_path, place):
-    modes.save(tmp_path / "modes.safetensors")
-    back = ex.load(tmp_path if place == "folder" else tmp_path / "modes.safetensors")
-    x = POINTS.sample(jax.random.key(3), 50).x
-    np.testing.assert_array_equal(modes(x), back(x))
-    for name in (*EACH, "standard_errors", "coefficients"):
-        np.testing.assert_array_equal(getattr(modes, name), getattr(back, name))
-    assert (back.shape, back.which, back.steps, back.seed) == (modes.shape, modes.which, modes.steps, modes.seed)
-    assert back.source == modes.source
-    assert repr(back) == repr(modes)
-
-
-@pytest.mark.parametrize("reason", [None, *ex.StopReason])
-def test_saved_modes_still_say_what_found_them_and_why_it_ended(modes, tmp_path, reason):
-    dataclasses.replace(modes, solver="RayleighRitz", stop_reason=reason).save(tmp_path / "modes.safetensors")
-    back = ex.load(tmp_path)
-    assert back.solver == "RayleighRitz"
-    assert back.stop_reason is reason
-
-
 def test_standard_errors_are_those_of_sampling_and_of_the_basis_together_without_those_that_are_not_known(modes):
     np.testing.assert_allclose(modes.standard_errors**2, modes.sampling_errors**2 + modes.basis_errors**2, rtol=1e-12)
     some = dataclasses.replace(
@@ -160,25 +136,3 @@ def test_what_comes_after_a_part_of_them_is_the_next_one(modes):
 def test_a_single_mode_is_a_slice_too(modes):
     with pytest.raises(TypeError, match="chosen by a slice"):
         modes[1]
-
-
-def test_a_network_that_is_not_ours_is_refused_by_name(tmp_path):
-    foreign = eqx.nn.MLP(2, 3, 8, 1, key=network_key(0))
-    learned = ex.measure(foreign, ex.Potential(lambda x: x[0]), BOX, samples=256)
-    with pytest.raises(ex.RunError, match=r"equinox.nn.*MLP is not an eigenax class"):
-        learned.save(tmp_path / "modes.safetensors")
-    assert not list(tmp_path.iterdir())
-
-
-def test_files_that_hold_no_modes_are_refused(tmp_path):
-    with pytest.raises(ex.RunError, match="no modes at"):
-        ex.load(tmp_path)
-    (tmp_path / "modes.safetensors").write_text("nothing of the kind")
-    with pytest.raises(ex.RunError, match="damaged"):
-        ex.load(tmp_path)
-    save_file({"a": np.zeros(2)}, tmp_path / "modes.safetensors")
-    with pytest.raises(ex.RunError, match="does not hold eigenax modes"):
-        ex.load(tmp_path)
-    (tmp_path / "modes.safetensors").write_bytes(pack_tensors({}, {"format": "eigenax-modes-2", "modes": {}}))
-    with pytest.raises(ex.RunError, match="another version of eigenax"):
-        ex.load(tmp_path)

@@ -8,7 +8,7 @@ from eigenax.domains.box import Box as Box
 from eigenax.domains.surface import Surface as Surface, sphere as sphere, torus as torus
 from eigenax.driver.snapshot import Callback as Callback, Snapshot as Snapshot
 from eigenax.errors import DivergedError as DivergedError, InterruptedRun as InterruptedRun, RunError as RunError
-from eigenax.measurement import measure as measure
+from eigenax.measurement.measure import measure as measure
 from eigenax.modes import Modes as Modes, load as load
 from eigenax.networks.base import (
     Compose as Compose,

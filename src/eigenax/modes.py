@@ -1,11 +1,10 @@
 """The result: ordered eigenvalues with their errors, and callable orthonormal eigenfunctions."""
 
 import dataclasses
-import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -13,34 +12,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
+from eigenax import modes_file
 from eigenax.checks import positive_int
-from eigenax.core.batch import Batch, Function
 from eigenax.core.perturbation import Perturbed
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream
-from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.core.ritz import distance_to_exact
-from eigenax.errors import RunError
-from eigenax.io import serialisation
-from eigenax.io.files import check_format, pack_tensors, read_tensors, write_atomically
+from eigenax.matrix_elements import MatrixElements
+from eigenax.modes_table import table
+from eigenax.networks.combined import combined
 from eigenax.operators.base import Operator
 from eigenax.operators.potential import Potential
 from eigenax.samples import BATCHES, FreshSamples
 from eigenax.sources.uniform import as_source
 from eigenax.stop_reason import StopReason
 
-FORMAT = "eigenax-modes-5"
-FILE = "modes.safetensors"
 LARGEST_MISSED_SHARE = 0.1
 """A function fitted to an eigenvector has converged if the fit misses at most this share of the variance."""
 Which = Literal["smallest", "largest"]
-
-
-class MatrixElements(NamedTuple):
-    """The matrix elements ⟨v_i | O | v_j⟩ of n functions, with their standard errors."""
-
-    values: Inexact[np.ndarray, "n n"]
-    standard_errors: Float[np.ndarray, "n n"]
 
 
 class Modes(eqx.Module):
@@ -162,39 +151,20 @@ class Modes(eqx.Module):
         fresh = FreshSamples(
             place, self.seed, Stream.MATRIX_ELEMENTS, samples, evenly=operator.local, precision=self.precision
         )
+        return MatrixElements.of(combined(self.network, self.coefficients), operator, fresh, self._perturbed)
 
-        parts = fresh.map(_elements, combined(self.network, self.coefficients), operator)
-        elements, overlaps, squares, rounding = (part.mean(0) for part in parts)
-        scatter = parts[0].std(0, ddof=1) / np.sqrt(len(parts[0]))
-        return MatrixElements(elements, np.hypot(scatter, self._bounds(elements, overlaps, squares) + rounding))
-
-    def _bounds(
-        self,
-        elements: Inexact[np.ndarray, "n n"],
-        overlaps: Inexact[np.ndarray, "n n"],
-        squares: Float[np.ndarray, " n"],
-    ) -> Float[np.ndarray, "n n"]:
-        """Errors of the elements from functions that are not exact, and not quite orthonormal on these points."""
-        off = (overlaps - np.eye(self.n)) @ elements / 2
+    @property
+    def _perturbed(self) -> Perturbed:
+        """Bounds on how far the functions are from eigenfunctions."""
+        if self.missed is not None:  # eigenvalues and residuals tell little of fits, the nearest to the eigenvectors
+            return Perturbed(np.sqrt(self.missed), np.zeros((self.n, self.n)))
         # Unlike in `standard_errors`, a basis error that is not known (NaN) makes the result NaN.
         errors = np.hypot(np.nan_to_num(self.sampling_errors), self.basis_errors)
-        if self.missed is None:
-            found = Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
-        else:  # eigenvalues and residuals tell little of fits, which are the nearest to the eigenvectors there are
-            found = Perturbed(np.sqrt(self.missed), np.zeros((self.n, self.n)))
-        return np.abs(off + off.conj().T) + found.largest_changes(elements, squares)
+        return Perturbed.of(self.eigenvalues, errors, self.residuals, self.next_eigenvalue)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one safetensors file, without pickle; `eigenax.load` reads the same values back."""
-        arrays: dict[str, np.ndarray] = {}
-        try:
-            description = serialisation.encode(self, arrays)
-        except TypeError as error:
-            raise RunError(
-                f"these modes cannot be saved: {error}; use a network of eigenax, or write modes.network "
-                "with equinox.tree_serialise_leaves and modes.coefficients yourself"
-            ) from error
-        write_atomically(Path(path), pack_tensors(arrays, {"format": FORMAT, "modes": description}))
+        modes_file.write(Path(path), self)
 
     def __repr__(self) -> str:
         """The arguments and the table, since a notebook shows this."""
@@ -202,31 +172,16 @@ class Modes(eqx.Module):
 
     def __str__(self) -> str:
         """A table of the modes; a star marks those that have not converged."""
-        largest = np.abs(self.eigenvalues).max(initial=0)
-        rows = [
-            f"{k + 1:4d}  {_rounded(value, error, largest):>14s}  {error:10.1g}"
-            for k, (value, error) in enumerate(zip(self.eigenvalues, self.standard_errors, strict=True))
-        ]
-        head, notes = f"mode  {'eigenvalue':>14s}  {'± std. err':>10s}", []
-        if not np.isnan(self.residuals).all():  # unknown for the steps of a process
-            rows = [f"{row}  {rest:8.1g}" for row, rest in zip(rows, self.residuals, strict=True)]
-            head = f"{head}  residual"
-        if self.training_eigenvalues is not None:
-            rows = [f"{row}  {value:10.4g}" for row, value in zip(rows, self.training_eigenvalues, strict=True)]
-            head = f"{head}  {'training':>10s}"
-        if self.missed is not None:
-            rows = [f"{row}  {100 * share:6.1f} %" for row, share in zip(rows, self.missed, strict=True)]
-            head = f"{head}  {'missed':>8s}"
-            notes = [
-                "missed: eigenvalues are those of the matrix itself; functions are fits of its eigenvectors, and "
-                "residuals are those of the fits"
-            ]
-        rows = [f"{row}{'  *' * bool(star)}" for row, star in zip(rows, self.unconverged, strict=True)]
-        if self.unconverged.any():
-            advice = "" if self.note else f"; take {(self.stop_reason or StopReason.LARGEST_BASIS).advice}"
-            tells = "its residual or its basis error" if self.missed is None else "what its function misses"
-            notes.append(f"* not converged, as {tells} tells{advice}")
-        return "\n".join([head, *rows, *notes, *[self.note] * bool(self.note)])
+        return table(
+            self.eigenvalues,
+            self.standard_errors,
+            self.unconverged,
+            residuals=self.residuals,
+            training=self.training_eigenvalues,
+            missed=self.missed,
+            advice="" if self.note else f"; take {(self.stop_reason or StopReason.LARGEST_BASIS).advice}",
+            note=self.note,
+        )
 
     @property
     def unconverged(self) -> Bool[np.ndarray, " n"]:
@@ -255,37 +210,6 @@ class Modes(eqx.Module):
         return distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
 
 
-def _elements(batch: Batch, function: Function, operator: Operator) -> tuple[Array, ...]:
-    """On the points of one batch: ⟨v_i | O | v_j⟩, ⟨v_i | v_j⟩, ‖O v_j‖² and the rounding error of the first."""
-    v = jax.vmap(function)(batch.x)
-    ov = operator.apply(function, batch, v)
-    squares = jnp.mean(batch.weights[:, None] * jnp.abs(ov) ** 2, 0)
-    norms = jnp.sqrt(squares)
-    rounding = jnp.finfo(v.dtype).eps * jnp.maximum(norms[:, None], norms)
-    return second_moment(v, ov, batch.weights), second_moment(v, v, batch.weights), squares, rounding
-
-
-def combined(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"]) -> Function:
-    """The functions network(x) @ coefficients, as a pytree that compiled programs take as an argument."""
-    return eqx.Partial(_combination, network, coefficients)
-
-
-def _combination(network: Function, coefficients: Inexact[Array | np.ndarray, "k n"], x: Array) -> Array:
-    u = network(x)
-    usual = jnp.result_type(u.dtype, jnp.complex64) if jnp.iscomplexobj(coefficients) else u.dtype
-    return jnp.matmul(u, jnp.asarray(coefficients, usual), precision=HIGHEST)
-
-
-def _rounded(value: float, error: float, largest: float) -> str:
-    """The value to one digit beyond its error, but at least six digits; 0 if it is zero up to rounding."""
-    if abs(value) <= 1e-9 * largest:
-        return "0"
-    before_the_point = math.floor(math.log10(abs(value))) + 1
-    places = 1 - math.floor(math.log10(error)) if 0 < error < math.inf else 0
-    digits = min(max(6, before_the_point + places), 11)
-    return f"{value:.{digits}g}" if digits == 6 else f"{value:.{max(digits - before_the_point, 0)}f}"
-
-
 @eqx.filter_jit
 def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
     return jax.vmap(modes.at_point)(x)
@@ -300,14 +224,4 @@ def load(path: str | PathLike[str]) -> Modes:
     >>> load("position.safetensors").eigenvalues.shape
     (2,)
     """
-    file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-    if not file.exists():
-        runs = Path(path).is_dir() and any(Path(path).glob("settings.toml"))
-        why = "the run is unfinished, `eigenax resume` it" if runs else "no such file"
-        raise RunError(f"there are no modes at {file}: {why}")
-    arrays, metadata = read_tensors(file)
-    check_format(file, metadata.get("format"), FORMAT, "eigenax modes")
-    try:
-        return serialisation.decode(metadata["modes"], arrays)
-    except (ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
-        raise RunError(f"{file} was written by another version of eigenax ({error})") from error
+    return modes_file.read(Path(path))

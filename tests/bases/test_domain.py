@@ -12,7 +12,7 @@ from eigenax.driver.stopping import scales
 from eigenax.lab.spectra.line import line_energies
 from eigenax.locate.diffusion_monte_carlo import Explored
 from eigenax.locate.missed import look_around
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.solvers.default_parts import network_key
 
 

@@ -12,7 +12,7 @@ import eigenax as ex
 from eigenax.core.random_streams import Stream
 from eigenax.io.checkpoint import checkpoints
 from eigenax.lab.spectra.line import line_energies
-from eigenax.measurement import moments
+from eigenax.measurement.on_samples import moments
 from eigenax.samples import FreshSamples
 from eigenax.solvers.alternatives import Sequential
 from eigenax.solvers.default_parts import default_parts, density_to_train_on, network_around

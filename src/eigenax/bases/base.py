@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from eigenax.bases.sizes import Sizes
 from eigenax.errors import SingularMomentsError
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.modes import Modes
 from eigenax.problem import Problem
 from eigenax.stop_reason import StopReason

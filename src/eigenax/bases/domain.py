@@ -26,8 +26,10 @@ from eigenax.locate.diffusion_monte_carlo import Explored, explore
 from eigenax.locate.missed import CONVERGED, is_lower, look_around, size_of
 from eigenax.locate.sharper import errors_measured_by_packets
 from eigenax.locate.wave_packets import waves_around
-from eigenax.measurement import Solution, ritz, signs
-from eigenax.modes import combined
+from eigenax.measurement.on_samples import signs
+from eigenax.measurement.ritz import ritz
+from eigenax.measurement.solution import Solution
+from eigenax.networks.combined import combined
 from eigenax.networks.waves import Waves
 from eigenax.problem import Problem
 from eigenax.samples import FreshSamples

@@ -11,7 +11,7 @@ from eigenax.bases.random_waves import signs_of
 from eigenax.bases.sizes import Sizes
 from eigenax.core.ritz import CUTOFFS, Pencil, combine
 from eigenax.errors import SingularMomentsError
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.networks.base import Compose
 from eigenax.problem import Problem
 from eigenax.sources.graph_data import Sums, TransitionData, WholeGraph, in_pieces

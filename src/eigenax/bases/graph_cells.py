@@ -15,7 +15,7 @@ from eigenax.bases.softmax_cells import AT_ONCE, Cells, Centres, FeatureGraph, S
 from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import Pencil, distance_to_exact
 from eigenax.core.sparse_eigenvectors import room_for
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.problem import Problem
 
 RATES = tuple(2.0 ** (power + between) for between in (0, 0.5) for power in range(-3, 3))

@@ -23,7 +23,7 @@ from eigenax.bases.random_waves import RandomWaves, random_waves, signs_of
 from eigenax.bases.search import faster_then_more
 from eigenax.bases.sizes import Sizes
 from eigenax.core.ritz import distance_to_exact
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.modes import Which
 from eigenax.networks.base import Compose
 from eigenax.operators.kernel import check_gram

@@ -16,7 +16,7 @@ from eigenax.bases.sizes import Sizes
 from eigenax.core.row_keys import distinct
 from eigenax.core.sparse_eigenvectors import lowest_eigenvectors, room_for
 from eigenax.errors import SingularMomentsError
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.networks.nodal import NodalValues
 from eigenax.problem import Problem
 from eigenax.sources.graph_data import TransitionData, WholeGraph

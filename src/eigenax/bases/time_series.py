@@ -26,7 +26,7 @@ from eigenax.checks import check_not_constant_alone
 from eigenax.core.ritz import distance_to_exact
 from eigenax.core.standard_error import scatter_of
 from eigenax.errors import SingularMomentsError
-from eigenax.measurement import Solution
+from eigenax.measurement.solution import Solution
 from eigenax.networks.base import Compose
 from eigenax.problem import Problem
 from eigenax.stop_reason import StopReason

@@ -14,7 +14,8 @@ from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.diffusion_monte_carlo import potential_of
 from eigenax.locate.sharper import squared_residuals
-from eigenax.modes import Modes, combined
+from eigenax.modes import Modes
+from eigenax.networks.combined import combined
 from eigenax.problem import Problem
 
 Point = Float[np.ndarray, " d"]

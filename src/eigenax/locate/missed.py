@@ -16,8 +16,9 @@ from eigenax.locate.density import from_ground_state
 from eigenax.locate.diffusion_monte_carlo import Explored, explore, potential_of
 from eigenax.locate.sharper import solved_with_more
 from eigenax.locate.wave_packets import waves_around
-from eigenax.measurement import Solution
-from eigenax.modes import Modes, combined
+from eigenax.measurement.solution import Solution
+from eigenax.modes import Modes
+from eigenax.networks.combined import combined
 from eigenax.problem import Problem
 from eigenax.sources.base import Source
 

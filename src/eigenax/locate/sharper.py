@@ -16,7 +16,9 @@ from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
 from eigenax.locate.density import DENSITY_POINTS, density_of, from_ground_state, source_around, with_others
 from eigenax.locate.wave_packets import packets_around
-from eigenax.measurement import MARKED, Solution, ritz
+from eigenax.measurement.basis_error import MARKED
+from eigenax.measurement.ritz import ritz
+from eigenax.measurement.solution import Solution
 from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source

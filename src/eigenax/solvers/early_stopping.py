@@ -15,7 +15,8 @@ from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import combine
 from eigenax.errors import SingularMomentsError
-from eigenax.modes import Modes, combined
+from eigenax.modes import Modes
+from eigenax.networks.combined import combined
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.sources.base import Source

@@ -19,7 +19,7 @@ from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import Finish
 from eigenax.io.checkpoint import Load
 from eigenax.locate.missed import with_what_was_missed
-from eigenax.measurement import FRESH, measure
+from eigenax.measurement.measure import FRESH, measure
 from eigenax.modes import Modes
 from eigenax.networks.base import in_precision
 from eigenax.operators.base import Operator

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 from eigenax.core.random_streams import Stream
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.lab.scores.slowness import delta_values
-from eigenax.measurement import errors, moments
+from eigenax.measurement.on_samples import errors, moments
 from eigenax.modes import Modes
 from eigenax.networks.base import Compose
 from eigenax.networks.features import Products, Projection

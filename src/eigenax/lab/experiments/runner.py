@@ -16,7 +16,7 @@ def execute(experiment: Experiment, folder: Path, progress: bool = True) -> dict
     from eigenax.io.checkpoint import checkpoints
     from eigenax.io.files import write_atomically
     from eigenax.lab.report.page import write_page
-    from eigenax.modes import FILE
+    from eigenax.modes_file import FILE
 
     began, resumed = time.perf_counter(), bool(checkpoints(folder / "checkpoints"))
     outcome = experiment.run(folder, progress)

@@ -178,7 +178,7 @@ class TrainedAtom(IterativeExperiment):
         from eigenax.assemble import prepared
         from eigenax.driver.iterate import iterate
         from eigenax.driver.progress import progress_bar
-        from eigenax.measurement import FRESH, measure
+        from eigenax.measurement.measure import FRESH, measure
         from eigenax.problem import Problem
 
         problem = Problem.checked(
@@ -209,7 +209,7 @@ class TrainedAtom(IterativeExperiment):
         """Train, with and without correction where asked, and compare with the closed form and the grid."""
         from eigenax.io.metrics import read_metrics
         from eigenax.lab.report.hydrogen import Panels, draw
-        from eigenax.modes import FILE
+        from eigenax.modes_file import FILE
 
         modes, last = self.train(folder, progress)
         result = self.scores(modes, progress) | {
@@ -240,7 +240,7 @@ class TrainedAtom(IterativeExperiment):
             subspace_distance,
         )
         from eigenax.lab.spectra import hydrogen as exact
-        from eigenax.measurement import FRESH
+        from eigenax.measurement.measure import FRESH
         from eigenax.samples import FreshSamples
         from eigenax.sources.uniform import as_source
 

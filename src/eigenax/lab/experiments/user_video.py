@@ -105,7 +105,7 @@ class UserVideo(SlowFeatures):
     def _of_model(cls, model: Path) -> "UserVideo":
         """The settings of the run in a folder, or of one of the models in it."""
         from eigenax.lab.experiments.folder import read_experiment
-        from eigenax.modes import FILE
+        from eigenax.modes_file import FILE
 
         folder, file = (model.parent, model.name) if model.is_file() else (model, FILE)
         trained = read_experiment(folder)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 import eigenax as ex
-from eigenax.lab.baselines.successor import STACK, into_episode
+from eigenax.lab.baselines.agent_steps import STACK, into_episode
 from eigenax.lab.datasets.atari import gameplay
 from eigenax.over_time import features_of
 

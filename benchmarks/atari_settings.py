@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenax.lab.baselines.successor import STACK, with_whole_stacks
+from eigenax.lab.baselines.agent_steps import STACK, with_whole_stacks
 from eigenax.lab.datasets.atari import Gameplay
 from eigenax.lab.experiments.atari import Atari
 from eigenax.lab.scores.gameplay import probe

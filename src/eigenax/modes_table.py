@@ -23,7 +23,7 @@ def table(
 
     >>> print(table(np.array([2.0]), np.array([1e-3]), np.array([True]), residuals=np.array([0.1]), advice="; wait"))
     mode      eigenvalue  ± std. err  residual
-       1         2.00000       0.001       0.1  *
+       1               2       0.001       0.1  *
     * not converged, as its residual or its basis error tells; wait
     """
     largest = np.abs(eigenvalues).max(initial=0)

@@ -16,7 +16,8 @@ from eigenax.core.batch import Batch
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
 from eigenax.modes import Which
-from eigenax.operators.base import Operator, check_applies
+from eigenax.operators.base import Operator
+from eigenax.operators.check_applies import check_applies
 from eigenax.sources.arrays import Arrays
 from eigenax.sources.base import Sampler, Source
 from eigenax.sources.time_series import TimeSeries

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigenax.core.blas_threads import SMALL, few_threads
-from eigenax.core.ritz import Pencil
+from eigenax.core.pencil import Pencil
 
 
 def threads():

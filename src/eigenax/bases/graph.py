@@ -9,7 +9,9 @@ from eigenax.bases.base import Discretisation, Trial
 from eigenax.bases.node_waves import graph_waves
 from eigenax.bases.random_waves import signs_of
 from eigenax.bases.sizes import Sizes
-from eigenax.core.ritz import CUTOFFS, Pencil, combine
+from eigenax.core.pencil import Pencil
+from eigenax.core.ritz import combine
+from eigenax.core.whitening import CUTOFFS
 from eigenax.errors import SingularMomentsError
 from eigenax.measurement.solution import Solution
 from eigenax.networks.base import Compose

@@ -13,7 +13,8 @@ from eigenax.bases.search import faster_then_more
 from eigenax.bases.sizes import Sizes
 from eigenax.bases.softmax_cells import AT_ONCE, Cells, Centres, FeatureGraph, SoftmaxCells, centres_of, moments_on
 from eigenax.checks import check_not_constant_alone
-from eigenax.core.ritz import Pencil, distance_to_exact
+from eigenax.core.pencil import Pencil
+from eigenax.core.ritz import distance_to_exact
 from eigenax.core.sparse_eigenvectors import room_for
 from eigenax.measurement.solution import Solution
 from eigenax.problem import Problem

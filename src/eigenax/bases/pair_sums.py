@@ -11,7 +11,8 @@ from scipy.ndimage import maximum_filter1d
 
 from eigenax.bases.quadrature import Quadrature
 from eigenax.core.precision import full_precision, precision_scope
-from eigenax.core.ritz import CUTOFFS, combine, whiten
+from eigenax.core.ritz import combine
+from eigenax.core.whitening import CUTOFFS, whiten
 from eigenax.errors import SingularMomentsError
 from eigenax.operators.base import Operator
 from eigenax.operators.kernel import check_finite

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from eigenax.core.ritz import CUTOFFS, Pencil, whiten
+from eigenax.core.pencil import Pencil
+from eigenax.core.whitening import CUTOFFS, whiten
 from eigenax.networks.base import Compose, HiddenLayer
 from eigenax.networks.features import ScaledInputs
 from eigenax.networks.mlp import MLP

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from eigenax.bases.random_waves import Moments, RandomWaves, Series, moments_of
-from eigenax.core.ritz import Pencil
+from eigenax.core.pencil import Pencil
 
 RIDGES = tuple(10.0**-power for power in range(2, 12, 2))
 """Penalties on large coefficients. Held-out time chooses one for each feature: the largest that does as well as any."""

@@ -1,18 +1,14 @@
 """`eigenax`: list, run, solve, slow, resume, report. Heavy imports wait until a command needs them."""
 
-import contextlib
-import dataclasses
-import functools
-import inspect
 import os
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from eigenax.cli.arguments import parse_folder, parse_settings
+from eigenax.cli.interrupt import end_on_interrupt, resume_hint
 from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experiment
 
 if TYPE_CHECKING:
@@ -70,7 +66,7 @@ def _run_without_traceback(command: Any, words: list[str]) -> int:
     from eigenax.errors import DivergedError, InterruptedRun, RunError, SingularMomentsError
 
     warnings.showwarning = lambda message, *_: print(f"eigenax: warning: {message}", file=sys.stderr)
-    with _end_on_interrupt():
+    with end_on_interrupt():
         try:
             return command(words)
         except InterruptedRun as stop:
@@ -79,33 +75,6 @@ def _run_without_traceback(command: Any, words: list[str]) -> int:
             return _fail(str(error), 1)
         except RunError as error:
             return _fail(str(error))
-
-
-@contextlib.contextmanager
-def _end_on_interrupt(folder: Path | None = None) -> Iterator[None]:
-    """End the program at once on Ctrl-C, with one sentence; once `folder` holds a run, it says how to resume that.
-
-    This is safe at any moment, since files are written atomically: each is complete or absent. An exception would not
-    be safe: it could be raised inside an import or a compilation, which do not survive it. The training loop handles
-    Ctrl-C itself.
-    """
-
-    from eigenax.lab.experiments.folder import SETTINGS
-
-    def end(signum, frame):
-        restore_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-        message = f"stopped; {_resume_hint(folder)}" if folder and (folder / SETTINGS).exists() else "stopped"
-        os.write(2, f"{restore_cursor}\neigenax: {message}\n".encode())
-        os._exit(130)
-
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def _list(words: list[str]) -> int:
@@ -139,13 +108,13 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
     from eigenax.lab.experiments.folder import claim, default_folder, release
 
     try:
-        options = _parse_settings(find_experiment(name, among), words)
+        options = parse_settings(find_experiment(name, among), words)
         settings = options.settings.resolved()
         settings.check()
     except ValueError as error:
         raise RunError(str(error)) from error
     folder = options.out or default_folder(settings)
-    with _end_on_interrupt(folder):
+    with end_on_interrupt(folder):
         before = claim(folder, settings)
         try:
             return _execute(settings, folder, options.quiet)
@@ -157,7 +126,7 @@ def _begin(name: str, words: list[str], among: Mapping[str, str]) -> int:
 def _resume(words: list[str]) -> int:
     from eigenax.lab.experiments.folder import REPORT, RESULT, read_experiment, read_result
 
-    options = _parse_folder(words, "resume", "Go on with an interrupted run, to the same result as without the break.")
+    options = parse_folder(words, "resume", "Go on with an interrupted run, to the same result as without the break.")
     experiment = read_experiment(options.folder)
     if (options.folder / RESULT).exists():
         print("this run is finished:")
@@ -171,7 +140,7 @@ def _report(words: list[str]) -> int:
     from eigenax.lab.experiments.folder import read_experiment, read_result
     from eigenax.lab.report.page import write_page
 
-    folder = _parse_folder(words, "report", "Draw the page of a finished run again.").folder
+    folder = parse_folder(words, "report", "Draw the page of a finished run again.").folder
     print(write_page(folder, read_experiment(folder), read_result(folder)))
     return 0
 
@@ -180,19 +149,15 @@ def _execute(experiment: "Experiment", folder: Path, quiet: bool) -> int:
     from eigenax.errors import DivergedError, InterruptedRun
 
     try:
-        with _end_on_interrupt(folder):
+        with end_on_interrupt(folder):
             from eigenax.lab.experiments.runner import execute
 
             result = execute(experiment, folder, progress=not quiet)
     except InterruptedRun as stop:
-        raise InterruptedRun(f"{stop}; {_resume_hint(folder)}", stop.snapshot) from None
+        raise InterruptedRun(f"{stop}; {resume_hint(folder)}", stop.snapshot) from None
     except DivergedError as error:
         raise DivergedError(f"{error}, in {folder}", error.snapshot) from None
     return _show(experiment, folder, result)
-
-
-def _resume_hint(folder: Path) -> str:
-    return f"go on with `eigenax resume {folder}`"
 
 
 def _show(experiment: "Experiment", folder: Path, result: dict[str, Any]) -> int:
@@ -202,73 +167,6 @@ def _show(experiment: "Experiment", folder: Path, result: dict[str, Any]) -> int
     print_table(result, experiment.noun)
     print(f"report: {folder / REPORT}")
     return 0
-
-
-def _parse_settings(cls: "type[Experiment]", words: list[str]) -> Any:
-    """The settings of the preset that the command line names, changed by the other flags there."""
-    import tyro
-
-    choice = dataclasses.make_dataclass("Choice", [(name, str, "") for name in cls.determine_defaults])
-    chosen, _ = tyro.cli(choice, args=words, return_unknown_args=True, add_help=False)
-    usual = cls.with_preset(**vars(chosen))
-    out = tyro.conf.arg(metavar="DIR", help="Folder of the run; by default a new one under runs/.")
-    options = dataclasses.make_dataclass(
-        "Options",
-        [
-            ("settings", Annotated[type(usual), tyro.conf.arg(name="")]),
-            ("out", Annotated[Path | None, out], None),
-            ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
-        ],
-    )
-    parse = functools.partial(
-        tyro.cli,
-        options,
-        args=words,
-        default=options(usual),
-        prog=" ".join(["eigenax", *cls.command]),
-        description=_description(cls, usual.preset),
-        config=(tyro.conf.UseAppendAction, tyro.conf.OmitArgPrefixes),
-    )
-    parsed, unknown = parse(return_unknown_args=True)
-    if unknown:
-        _refuse_flags_of_other_presets(cls, usual.preset, unknown)
-        parse()  # says what is unknown, and what is close to it
-    return parsed
-
-
-def _description(cls: "type[Experiment]", preset: str) -> str:
-    """The text above the flags in the help: what the experiment is, and its presets, one on each line."""
-    width = max(map(len, cls.presets))
-    lines = [f"  {name:{width}}  {about}" for name, (about, *_) in cls.presets.items()]
-    heading = f"Presets; flags and defaults below are those of {preset}:"
-    return "\n".join([inspect.getdoc(cls) or "", "", heading, *lines])
-
-
-def _refuse_flags_of_other_presets(cls: "type[Experiment]", preset: str, unknown: list[str]) -> None:
-    """Raise `ValueError` for the first flag that only other presets have, naming these presets."""
-    from eigenax.lab.experiment import flag
-
-    settings = {other: {f"--{flag(name)}" for name in cls.with_preset(other).flat()} for other in cls.presets}
-    for word in unknown:
-        asked = word.partition("=")[0].replace("_", "-").replace("--no-", "--")
-        if having := [other for other, flags in settings.items() if asked in flags]:
-            raise ValueError(f"{asked} is a setting of --preset {' and '.join(having)}; the preset is {preset}")
-
-
-def _parse_folder(words: list[str], command: str, description: str) -> Any:
-    import tyro
-
-    options = dataclasses.make_dataclass(
-        "Options",
-        [
-            (
-                "folder",
-                Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR", help="Folder of a run.")],
-            ),
-            ("quiet", Annotated[bool, tyro.conf.arg(help="No progress display.")], False),
-        ],
-    )
-    return tyro.cli(options, args=words, prog=f"eigenax {command}", description=description)
 
 
 def _version() -> str:

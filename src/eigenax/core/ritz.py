@@ -7,27 +7,15 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float, Inexact
 
-from eigenax.core.blas_threads import few_threads
+from eigenax.core.whitening import check_finite, whiten
 from eigenax.errors import SingularMomentsError
 
 Finish = Literal["eigh", "cholesky", "ritz"]
 
-CUTOFFS = {
-    # Moments of samples: sampling noise sets the limit, and other samples tell which of these cutoffs is the best.
-    "sampled": (1e-6, 1e-8, 1e-10, 1e-12, 1e-13),
-    # Sums over all the data, whose only error is rounding: a few hundred times the rounding of float64.
-    "summed": (1e-13,),
-    # Such sums, to be multiplied by the number of functions; a ridge chosen on held-out data keeps directions of small
-    # variance from being used.
-    "ridged": (1e-14,),
-}
-"""Combinations of functions whose variance is below this share of the largest one are left out, as noise."""
 GUARDS = 8
 """Guard vectors: directions iterated beyond those asked for, so that a dense spectrum converges too."""
 ITERATIONS = 12
 """Steps of inverse iteration."""
-SPAN_CUTOFF = 1e-8
-"""Singular values below this share of the largest one count as zero where solutions with several ridges are joined."""
 
 
 class Combination(NamedTuple):
@@ -66,41 +54,8 @@ def combine(
     matrix, adjoint = inverse @ pi @ inverse.conj().T, inverse.conj().T
     if finish == "cholesky":
         return Combination(np.real(np.diag(matrix)).copy(), adjoint)
-    values, rotation = np.linalg.eigh(_hermitian(matrix))
+    values, rotation = np.linalg.eigh(hermitian(matrix))
     return Combination(values[::sign], adjoint @ rotation[:, ::sign])
-
-
-class Whitening(NamedTuple):
-    """Uncorrelated combinations u @ matrix of variance one, sorted by the variance they had before they were scaled."""
-
-    matrix: Inexact[np.ndarray, "f r"]
-    variances: Float[np.ndarray, " r"]
-    """The variances before scaling, of combinations of functions that were themselves scaled to variance one."""
-
-
-def whiten(
-    sigma: Inexact[np.ndarray, "f f"], cutoff: float, *, rank: int | None = None, floor: float = 0.0
-) -> Whitening:
-    """W with W* Σ W = 1, without the directions that rounding or sampling noise decides.
-
-    Functions whose variance is at most `floor` are left out, and the others are scaled to variance one. Of their
-    directions, those whose variance is at most `cutoff` times the largest one are left out, and those after the first
-    `rank`, which is how many independent functions there can be.
-
-    >>> sigma = np.array([[4.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 0.0]])
-    >>> matrix, _ = whiten(sigma, 1e-13)
-    >>> (matrix.T @ sigma @ matrix).round(12).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    _check_finite(sigma)
-    sizes = np.real(np.diag(sigma))
-    alive = sizes > floor
-    scale = np.where(alive, 1 / np.sqrt(np.where(alive, sizes, 1)), 0)
-    with few_threads(len(sigma)):
-        variances, axes = np.linalg.eigh(sigma * scale[:, None] * scale)
-    variances, axes = variances[::-1], axes[:, ::-1]
-    count = min(int((variances > cutoff * variances[0]).sum()), len(variances) if rank is None else rank)
-    return Whitening(scale[:, None] * axes[:, :count] / np.sqrt(variances[:count]), variances[:count])
 
 
 def lowest(
@@ -116,7 +71,7 @@ def lowest(
     >>> lowest(np.eye(3), np.diag([3.0, 1.0, 2.0]), n=2, cuts=[1e-12])[0].values
     array([1., 2.])
     """
-    _check_finite(pi)
+    check_finite(pi)
     whitening, variances = whiten(sigma, cuts[-1])
     counts = [int((variances > cut * variances.max(initial=0)).sum()) for cut in cuts]
     if max(counts) < n:
@@ -129,7 +84,7 @@ def lowest(
         start = _lowest_subspace(matrix[:count, :count], n, start)
         small = start.conj().T @ matrix[:count, :count] @ start
         basis = start @ _ordered(small, n)
-        values, rotation = np.linalg.eigh(_hermitian(basis.conj().T @ matrix[:count, :count] @ basis))
+        values, rotation = np.linalg.eigh(hermitian(basis.conj().T @ matrix[:count, :count] @ basis))
         next_value = float(np.sort(np.linalg.eigvals(small).real)[n]) if len(small) > n else None
         found.append(Combination(values[:n], whitening[:, :count] @ (basis @ rotation[:, :n]), next_value))
     return found
@@ -145,11 +100,11 @@ def _lowest_subspace(
     """
     if start is None:
         last = min(len(matrix), n + GUARDS) - 1
-        start = scipy.linalg.eigh(_hermitian(matrix), subset_by_index=(0, last))[1]
+        start = scipy.linalg.eigh(hermitian(matrix), subset_by_index=(0, last))[1]
     assert start is not None, "given, or computed above"
     basis = np.zeros((len(matrix), start.shape[1]), matrix.dtype)
     basis[: len(start)] = start
-    values = np.linalg.eigvalsh(_hermitian(basis.conj().T @ matrix @ basis))
+    values = np.linalg.eigvalsh(hermitian(basis.conj().T @ matrix @ basis))
     shift = values[0] - 0.1 * (values[-1] - values[0]) - 1e-6 * abs(values[0])
     factors = scipy.linalg.lu_factor(matrix - shift * np.eye(len(matrix)))
     for _ in range(ITERATIONS):
@@ -174,104 +129,8 @@ def _ordered(matrix: Inexact[np.ndarray, "g g"], n: int) -> Inexact[np.ndarray, 
     return vectors[:, :more]
 
 
-def _check_finite(moments: Inexact[np.ndarray, "f f"]) -> None:
-    if not np.isfinite(moments).all():
-        raise SingularMomentsError(
-            "the moments of the functions are not finite: the operator or the network returned NaN or infinity"
-        )
-
-
-class Pencil(NamedTuple):
-    """The eigenproblem Π c = λ Σ c with symmetric Π, in combinations of functions that are orthonormal under Σ.
-
-    Σ and Π are sums over all the data, so that Π is symmetric up to rounding.
-
-    >>> Pencil.of(np.eye(3), np.diag([3.0, 1.0, 2.0]), 2, 1e-13).lowest(2)
-    Combination(values=array([1., 2.]), coefficients=array([[0., 0.],
-           [1., 0.],
-           [0., 1.]]), next_value=3.0)
-    """
-
-    whitening: Float[np.ndarray, "f r"]
-    matrix: Float[np.ndarray, "r r"]
-    """Π of these combinations."""
-    cost: Float[np.ndarray, "r r"]
-    """The Gram matrix of the coefficient vectors of these combinations, of functions scaled to variance one.
-
-    A ridge penalises it.
-    """
-
-    @classmethod
-    def of(
-        cls,
-        sigma: Float[np.ndarray, "f f"],
-        pi: Float[np.ndarray, "f f"],
-        n: int,
-        cutoff: float,
-        *,
-        rank: int | None = None,
-        floor: float = 0.0,
-    ) -> "Pencil":
-        """The eigenproblem of functions with these moments, at least n of them independent; `whiten` has the rest."""
-        whitening, variances = whiten(sigma, cutoff, rank=rank, floor=floor)
-        if len(variances) < n:
-            raise SingularMomentsError(
-                f"{n} functions cannot be told apart, only {len(variances)} can be: ask for fewer modes, or give "
-                "more points, or features that tell more of them apart"
-            )
-        return cls(whitening, _hermitian(whitening.T @ pi @ whitening), np.diag(1 / variances))
-
-    @property
-    def rank(self) -> int:
-        """The number of independent functions."""
-        return len(self.cost)
-
-    def lowest(self, n: int, ridge: float = 0.0) -> Combination:
-        """The n lowest solutions, with `ridge` times the sum of squared coefficients added to Rayleigh quotients."""
-        values, vectors = self._lowest(n + 1, ridge)
-        return Combination(values[:n], self.whitening @ vectors[:, :n], *values[n:].tolist())
-
-    def _lowest(
-        self, n: int, ridge: float, taken: Float[np.ndarray, "r t"] | None = None
-    ) -> tuple[Float[np.ndarray, " _"], Float[np.ndarray, "r _"]]:
-        penalised = self.matrix + ridge * self.cost
-        if taken is not None:  # lift these to the upper end of the spectrum
-            penalised = penalised + 2 * np.trace(penalised) * taken @ taken.T
-        with few_threads(self.rank):
-            return scipy.linalg.eigh(penalised, subset_by_index=(0, min(n, self.rank) - 1))
-
-    def narrowed(self, n: int, ridges: Sequence[float]) -> "Pencil":
-        """The eigenproblem restricted to the span of the n lowest solutions with each of these ridges.
-
-        `lowest` with one of these ridges, and `one_by_one` with several, then cost less.
-        """
-        together = np.concatenate([self._lowest(n + GUARDS, ridge)[1] for ridge in ridges], 1)
-        if together.shape[1] >= self.rank:
-            return self
-        with few_threads(self.rank):
-            basis, sizes, _ = np.linalg.svd(together, full_matrices=False)
-        basis = basis[:, sizes > SPAN_CUTOFF * sizes[0]]
-        return Pencil(self.whitening @ basis, basis.T @ self.matrix @ basis, basis.T @ self.cost @ basis)
-
-    def next_lowest(self, taken: Float[np.ndarray, "r t"], ridge: float, n: int = 1) -> Float[np.ndarray, "r n"]:
-        """The n lowest solutions uncorrelated with those `taken`; both are coefficients of the whitened functions."""
-        vectors = self._lowest(n, ridge, taken)[1]
-        return np.linalg.qr(vectors - taken @ (taken.T @ vectors))[0]
-
-    def one_by_one(self, ridges: Sequence[float], n: int) -> Float[np.ndarray, "r n"]:
-        """n uncorrelated solutions, each with its own ridge, as coefficients of the whitened functions.
-
-        The first ridge gives the lowest solution, the second the lowest one uncorrelated with it, and so on; the last
-        ridge gives all the remaining ones.
-        """
-        taken = np.zeros((self.rank, 0))
-        for count, ridge in enumerate(ridges, start=1):
-            many = 1 if count < len(ridges) else n - count + 1
-            taken = np.concatenate([taken, self.next_lowest(taken, ridge, many)], 1)
-        return taken
-
-
-def _hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:
+def hermitian(matrix: Inexact[np.ndarray, "m m"]) -> Inexact[np.ndarray, "m m"]:
+    """The Hermitian part of a matrix."""
     return (matrix + matrix.conj().T) / 2
 
 

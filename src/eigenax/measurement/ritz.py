@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Inexact
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import precision_scope
 from eigenax.core.random_streams import Stream
-from eigenax.core.ritz import CUTOFFS, combine, distance_to_exact, lowest
+from eigenax.core.ritz import combine, distance_to_exact, lowest
+from eigenax.core.whitening import CUTOFFS
 from eigenax.errors import SingularMomentsError
 from eigenax.measurement.basis_error import basis_error
 from eigenax.measurement.on_samples import moments

@@ -1,5 +1,6 @@
 """What is common to solvers that average Σ and Π over batches and descend with an optax optimiser."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import Quotient, quotient, second_moment
 from eigenax.operators.base import Operator
-from eigenax.solvers.gradient import GradientSolver, with_pullback
+from eigenax.solvers.gradient import GradientSolver
 from eigenax.solvers.schedules import Schedule
 
 
@@ -73,13 +74,20 @@ class Evaluated(NamedTuple):
 
 def evaluate(operator: Operator, state: State, batch: Batch, ema_rate: Float[Array, ""]) -> Evaluated:
     """Evaluate the functions on a batch, and update the averages with it."""
-    u, pullback = with_pullback(state.network, batch)
+    u, pullback = _with_pullback(state.network, batch)
     ku = operator.apply(state.network, batch, u)
     sigma: Any = optax.incremental_update(second_moment(u, u, batch.weights), state.sigma, ema_rate)
     pi: Any = optax.incremental_update(
         second_moment(u, ku, batch.weights), state.pi, jnp.where(state.step == 0, 1, ema_rate)
     )
     return Evaluated(state.network, u, ku, batch.weights, pullback, sigma, pi, quotient(sigma, pi), ema_rate)
+
+
+def _with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:
+    """The functions u at the points of a batch, and the map from cotangents of u to those of the parameters."""
+    parameters, static = eqx.partition(network, eqx.is_inexact_array)
+    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
+    return u, lambda cotangent: pullback(cotangent)[0]
 
 
 def descend(

@@ -2,7 +2,6 @@
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, get_args
 
@@ -248,10 +247,3 @@ def _chunk_means(infos: dict[str, Array], sign: float) -> dict[str, Any]:
     if "eigenvalues" in means:
         means["eigenvalues"] = sign * means["eigenvalues"]
     return {name: value.tolist() for name, value in means.items()}
-
-
-def with_pullback(network: Any, batch: Batch) -> tuple[Float[Array, "b k"], Callable[[Float[Array, "b k"]], Any]]:
-    """U at the points of a batch, and the map from cotangents of u to parameters."""
-    parameters, static = eqx.partition(network, eqx.is_inexact_array)
-    u, pullback = jax.vjp(lambda p: jax.vmap(eqx.combine(p, static))(batch.x), parameters)
-    return u, lambda cotangent: pullback(cotangent)[0]

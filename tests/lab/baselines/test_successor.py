@@ -12,14 +12,9 @@ import pytest
 
 from eigenax.errors import DivergedError, InterruptedRun, RunError
 from eigenax.io.metrics import read_metrics
-from eigenax.lab.baselines.successor import (
-    STACK,
-    AgentSteps,
-    Predictor,
-    SuccessorLearning,
-    eigenpurposes,
-    learn_successors,
-)
+from eigenax.lab.baselines.agent_steps import AgentSteps
+from eigenax.lab.baselines.predictor import Predictor
+from eigenax.lab.baselines.successor import SuccessorLearning, eigenpurposes, learn_successors
 from eigenax.operators.slowness import Slowness
 
 
@@ -43,21 +38,6 @@ def small(key=0):
 @eqx.filter_jit
 def predicted(network, drawn):
     return jax.vmap(network.next_frame)(jax.vmap(network.encoder)(drawn.x), drawn.action)
-
-
-def test_transitions_stay_in_an_episode_and_know_what_was_done():
-    frames, actions, starts = blinking()
-    frames[:, 0, 0] = np.arange(400) % 256
-    source = AgentSteps(frames, actions, starts)
-    drawn = source.sample(jax.random.key(0), 2000)
-    last = np.asarray(drawn.x[:, -1, 0, 0] * 255).round().astype(int)
-    after = np.asarray(drawn.after[:, -1, 0, 0] * 255).round().astype(int)
-    np.testing.assert_array_equal((last + 1) % 256, after)
-    firsts = np.asarray(source.firsts)
-    assert not any(starts[first + 1 : first + STACK + 1].any() for first in firsts)
-    assert len(firsts) == sum(max(0, length - STACK) for length in (100, 3, 147, 150))
-    right = np.asarray(drawn.after[:, -1, 5, 8])
-    np.testing.assert_array_equal(np.asarray(drawn.action), right)
 
 
 def test_it_learns_what_an_action_leads_to(tmp_path):

@@ -76,8 +76,9 @@ def test_the_paper_preset_is_the_published_one():
     assert paper.training == SpINSettings("rmsprop", 0.999, 1e-6, "jacobian", 0.01, 0.0, 0.0, False, "cholesky")
     assert (paper.activation, paper.schedule) == ("relu", "constant")
     assert (paper.frames, paper.held_out, paper.sparsity) == (500_000, 64_000, "paper")
-    assert (paper.successor_steps, paper.successor_batch, paper.successor_learning_rate) == (300_000, 32, 1e-4)
-    assert (paper.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)
+    rival = paper.successors
+    assert (rival.successor_steps, rival.successor_batch, rival.successor_learning_rate) == (300_000, 32, 1e-4)
+    assert (rival.target_every, paper.coarse, paper.spare) == (10_000, 1, 0)
 
 
 def test_what_was_played_stays_where_it_does_not_fit_the_settings(tmp_path, capsys):

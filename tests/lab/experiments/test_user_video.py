@@ -10,7 +10,7 @@ import pytest
 import eigenax
 from eigenax.cli.main import main
 from eigenax.lab.experiments.folder import release
-from eigenax.lab.experiments.user_video import clock_warning
+from eigenax.lab.experiments.user_video_notes import clock_warning
 from eigenax.lab.scores.slowness import delta_values
 
 SHORT = ["--n", "2", "--steps", "30", "--clips", "4", "--channels", "4,4", "--width", "8", "--quiet"]

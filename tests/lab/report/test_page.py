@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from eigenax.cli.main import _parse_settings
+from eigenax.cli.arguments import parse_settings
 from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experiment
 from eigenax.lab.experiments.bouncing_balls import BouncingBalls
 from eigenax.lab.experiments.folder import claim, read_experiment
@@ -32,16 +32,16 @@ def test_the_command_on_the_page_gives_the_same_settings(experiment):
     words = shlex.split(command(experiment))
     first = len(experiment.command) + 1
     assert words[:first] == ["eigenax", *experiment.command]
-    assert _parse_settings(find_experiment(experiment.name, ALL_EXPERIMENTS), words[first:]).settings == experiment
+    assert parse_settings(find_experiment(experiment.name, ALL_EXPERIMENTS), words[first:]).settings == experiment
 
 
 @pytest.mark.parametrize("name", ALL_EXPERIMENTS)
 def test_a_preset_is_what_its_name_gives_on_the_command_line(name):
     cls = find_experiment(name, ALL_EXPERIMENTS)
     first, *_ = cls.presets
-    assert _parse_settings(cls, []).settings == cls.with_preset(first)
+    assert parse_settings(cls, []).settings == cls.with_preset(first)
     for preset in cls.presets:
-        settings = _parse_settings(cls, ["--preset", preset]).settings
+        settings = parse_settings(cls, ["--preset", preset]).settings
         assert settings == cls.with_preset(preset)
         assert (settings.preset, settings.name) == (preset, name)
 

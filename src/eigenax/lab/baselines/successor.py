@@ -1,7 +1,4 @@
-"""Successor features of a code that predicts the next frame, and their eigenpurposes: Machado et al., ICLR 2018.
-
-The network is theirs; its losses and learning rates are those of the paper.
-"""
+"""Learning successor features with the losses of Machado et al., ICLR 2018, and their eigenpurposes."""
 
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -11,153 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int
 
 from eigenax.driver.iterate import iterate
 from eigenax.driver.progress import progress_bar
-from eigenax.networks.conv import Conv
-from eigenax.networks.convolution import conv2d_transpose, side_after
+from eigenax.lab.baselines.agent_steps import AgentSteps, Transition
+from eigenax.lab.baselines.predictor import Predictor
 from eigenax.operators.base import Operator
 from eigenax.operators.slowness import Slowness
 from eigenax.problem import Problem
 from eigenax.solvers.gradient import GradientSolver
-from eigenax.sources.base import Source
-from eigenax.sources.rows import Rows, rows_of
-
-STACK = 4
-"""Number of successive frames that the network sees."""
-BRIGHTEST = 255.0
-"""The largest value of a pixel."""
-KERNEL, STRIDE, LAYERS = 6, 2, 3
-"""Side of the kernels, stride and number of the convolutions, and of the transposed ones."""
-
-
-class Transition(NamedTuple):
-    """Stacked frames, the action taken then, and the stack one step later."""
-
-    x: Float[Array, "b stack h w"]
-    action: Int[Array, " b"]
-    after: Float[Array, "b stack h w"]
-    weights: Float[Array, " b"]
-
-
-def into_episode(starts: Bool[np.ndarray, " time"]) -> Int[np.ndarray, " time"]:
-    """The number of earlier steps in the same episode, for each step.
-
-    >>> into_episode(np.array([True, False, False, True, False]))
-    array([0, 1, 2, 0, 1])
-    """
-    times = np.arange(len(starts))
-    return times - np.maximum.accumulate(np.where(starts, times, 0))
-
-
-def with_whole_stacks(
-    starts: Bool[np.ndarray, " time"],
-) -> tuple[Bool[np.ndarray, " time"], Int[np.ndarray, " episodes"]]:
-    """Which steps have a whole stack of frames in their episode; where, among these, each later episode begins.
-
-    >>> shown, episodes = with_whole_stacks(np.arange(10) % 5 == 0)
-    >>> np.flatnonzero(shown), episodes
-    (array([3, 4, 8, 9]), array([2]))
-    """
-    into = into_episode(starts)
-    shown = into >= STACK - 1
-    return shown, np.flatnonzero(into[shown] == STACK - 1)[1:]
-
-
-class AgentSteps(Source):
-    """Transitions of an agent within episodes, as a source; pixels are between 0 and 1."""
-
-    frames: Rows
-    actions: UInt8[Array, " time"]
-    firsts: Int[Array, " transitions"]
-    """The number of the first frame of each transition."""
-
-    def __init__(self, frames: Any, actions: np.ndarray, starts: Bool[np.ndarray, " time"]):
-        self.frames, self.actions = rows_of([frames]), jnp.asarray(actions)
-        self.firsts = jnp.asarray(np.flatnonzero(into_episode(starts) >= STACK) - STACK, jnp.int32)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of stacked frames."""
-        return (STACK, *self.frames.shape)
-
-    def sample(self, key: PRNGKeyArray, size: int) -> Any:
-        """This many random transitions."""
-        first = self.firsts[jax.random.randint(key, (size,), 0, len(self.firsts))]
-        frames = self.frames.at(first[:, None] + jnp.arange(STACK + 1)).astype(float) / BRIGHTEST
-        # An action is stored with the frame that it led to.
-        action = self.actions[first + STACK].astype(jnp.int32)
-        return Transition(frames[:, :-1], action, frames[:, 1:], jnp.ones(size))
-
-    def draw(self, state: Any, functions: Any, key: PRNGKeyArray, size: int) -> tuple[Any, Any]:
-        """The same as `sample`. A transition holds an action between two points, so that `Batch` would not do."""
-        return state, self.sample(key, size)
-
-
-class Predictor(eqx.Module):
-    """Predicts the next frame from stacked frames and an action by a latent code, and the code's successor features."""
-
-    encoder: Conv
-    of_action: Float[Array, "actions latent"]
-    decoder: tuple[eqx.nn.Linear, eqx.nn.Linear]
-    kernels: tuple[Float[Array, "c o k k"], ...]
-    biases: tuple[Float[Array, " o"], ...]
-    successor: tuple[eqx.nn.Linear, eqx.nn.Linear]
-    side: int = eqx.field(static=True)
-
-    def __init__(
-        self, side: int, actions: int, *, maps: int = 64, width: int = 1024, latent: int = 2048, key: PRNGKeyArray
-    ):
-        keys = iter(jax.random.split(key, 6 + LAYERS))
-        self.side = side
-        self.encoder = Conv(
-            (STACK, side, side), latent, channels=(maps,) * LAYERS, kernel=KERNEL, stride=STRIDE, width=width,
-            sparsity="none", key=next(keys),
-        )  # fmt: skip
-        smallest = self._sides[0]
-        self.of_action = jax.random.normal(next(keys), (actions, latent))
-        self.decoder = (
-            eqx.nn.Linear(latent, width, key=next(keys)),
-            eqx.nn.Linear(width, maps * smallest**2, key=next(keys)),
-        )
-        counts = [(maps, maps), (maps, maps), (maps, 1)]
-        scale = 1 / (KERNEL * np.sqrt(maps) / STRIDE)
-        self.kernels = tuple(scale * jax.random.normal(next(keys), (*count, KERNEL, KERNEL)) for count in counts)
-        self.biases = tuple(jnp.zeros(count[1]) for count in counts)
-        self.successor = (
-            eqx.nn.Linear(latent, width, key=next(keys)),
-            eqx.nn.Linear(width, latent, key=next(keys)),
-        )
-
-    @property
-    def _sides(self) -> list[int]:
-        """Sides of the decoder's images, from the smallest one to a frame."""
-        return [side_after(self.side, STRIDE, LAYERS - layer) for layer in range(LAYERS + 1)]
-
-    def next_frame(self, code: Float[Array, " latent"], action: Int[Array, ""]) -> Float[Array, "h w"]:
-        """The frame that an action is predicted to lead to."""
-        x = jax.nn.relu(self.decoder[1](self.decoder[0](code * self.of_action[action])))
-        x = x.reshape(-1, self._sides[0], self._sides[0])
-        for side, kernel, bias in zip(self._sides[1:], self.kernels, self.biases, strict=True):
-            x = conv2d_transpose(x, kernel, STRIDE, (side, side)) + bias[:, None, None]
-            x = x if side == self.side else jax.nn.relu(x)
-        return x[0]
-
-    def with_short_kernels(self) -> "Predictor":
-        """The same network with kernels in bfloat16, which halves the time of a step on a GPU."""
-        kernels = (self.encoder.kernels, self.kernels)
-        short = jax.tree.map(lambda kernel: kernel.astype(jnp.bfloat16), kernels)
-        return eqx.tree_at(lambda network: (network.encoder.kernels, network.kernels), self, short)
-
-    def successors(self, code: Float[Array, " latent"]) -> Float[Array, " latent"]:
-        """The predicted discounted sum Σ γᵗ of future codes; its gradient does not reach the code."""
-        first, last = self.successor
-        return last(jax.nn.relu(first(jax.nn.relu(jax.lax.stop_gradient(code)))))
-
-    def __call__(self, x: Float[Array, "stack h w"]) -> Float[Array, " latent"]:
-        """Successor features of stacked frames with pixels from 0 to 255."""
-        return self.successors(self.encoder(x / BRIGHTEST))
 
 
 class SuccessorState(NamedTuple):

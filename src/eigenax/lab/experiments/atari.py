@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from eigenax.errors import InputError, RunError
 from eigenax.lab.experiment import Outcome, Preset
 from eigenax.lab.experiments.slow_features import SlowFeatures
+from eigenax.lab.experiments.successors import SuccessorSettings
 from eigenax.lab.experiments.training import PUBLISHED
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.lab.baselines.successor import Predictor
     from eigenax.lab.datasets.gameplay import Gameplay
     from eigenax.modes import Modes
 
@@ -45,11 +45,9 @@ class Atari(SlowFeatures):
                 "steps": 700,
                 "clips": 12,
                 "channels": "16,16,16",
-                "successor_steps": 500,
-                "successor_maps": 16,
-                "successor_width": 128,
-                "latent": 256,
-                "target_every": 20,
+                "successors": SuccessorSettings(
+                    successor_steps=500, successor_maps=16, successor_width=128, latent=256, target_every=20
+                ),
             },
         ),
         "paper": Preset(
@@ -89,20 +87,8 @@ class Atari(SlowFeatures):
     """Feature maps of each convolution, with commas between them."""
     width: int = 128
     """Units of the layer after them."""
-    successor_steps: int = 300_000
-    """Training steps of the successor features."""
-    successor_batch: int = 32
-    """Transitions in a batch of the successor features."""
-    successor_learning_rate: float = 1e-4
-    """Learning rate of the successor features, of RMSProp."""
-    successor_maps: int = 64
-    """Feature maps of each convolution of the successor features."""
-    successor_width: int = 1024
-    """Units of the dense layers of the successor features."""
-    latent: int = 2048
-    """Length of the latent code that predicts the next frame; each of its entries has a successor feature."""
-    target_every: int = 10_000
-    """Steps between two updates of the target network, with which successor features are compared."""
+    successors: SuccessorSettings = SuccessorSettings()
+    """How successor features are learned."""
 
     def resolved(self) -> Self:
         """The same settings with the absolute path of the gameplay; a game that is not installed is refused."""
@@ -118,21 +104,18 @@ class Atari(SlowFeatures):
         """Raise `ValueError` naming the first setting that makes no sense."""
         super().check()
         self.check_batch()
-        self.check_at_least_one(
-            "successor_steps", "successor_batch", "successor_maps", "successor_width", "latent",
-            "target_every", "coarse",
-        )  # fmt: skip
-        self.check_positive("successor_learning_rate")
+        self.successors.check()
+        self.check_at_least_one("coarse")
         self.check_at_least(0, "spare")
         self.check_at_least(LEAST_FRAMES, "frames", "held_out")
         self._check_length()
         self._check_coarse()
-        if self.latent < self.n:
-            raise ValueError(f"--latent must be at least --n, {self.n}; got {self.latent}")
+        if self.successors.latent < self.n:
+            raise ValueError(f"--latent must be at least --n, {self.n}; got {self.successors.latent}")
 
     def _check_length(self) -> None:
         """Refuse a length that no episode can have, however the game goes: each stream begins with a fresh game."""
-        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.baselines.agent_steps import STACK
         from eigenax.lab.datasets.atari import STREAM
 
         most = min(self.frames, STREAM) - STACK + 1
@@ -164,12 +147,12 @@ class Atari(SlowFeatures):
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Collect gameplay, train both networks, and measure the features of all three methods on other games."""
-        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.baselines.agent_steps import STACK
         from eigenax.lab.datasets.gameplay import SIDE
 
         # Playing takes long: what can be refused is refused before.
         self.network((STACK, SIDE, SIDE), coarse=self.coarse)
-        self._check_predictor(SIDE)
+        self.successors.check_network(SIDE)
         place = Path(self.data) if self.data else folder / "gameplay"
         seen = self.played(place, self.frames, self.seed, progress)
         with self._keeping(place):
@@ -190,36 +173,30 @@ class Atari(SlowFeatures):
 
     def _measured(self, seen: "Gameplay", other: "Gameplay", folder: Path, progress: bool) -> Outcome:
         """Train both networks, and measure the features of all three methods on other games."""
-        import numpy as np
-
         from eigenax.io.metrics import read_metrics
-        from eigenax.lab.baselines.successor import STACK, with_whole_stacks
+        from eigenax.lab.baselines.agent_steps import STACK, with_whole_stacks
+        from eigenax.lab.baselines.principal_components import components_of
+        from eigenax.lab.baselines.successor import eigenpurposes
         from eigenax.lab.report.atari import NAMES, draw_extremes, draw_losses
         from eigenax.lab.report.slow_features import draw_slowness, draw_training
-        from eigenax.lab.scores.gameplay import probe, separation
-        from eigenax.lab.scores.slowness import delta_values
+        from eigenax.lab.scores.gameplay import all_scores
         from eigenax.over_time import features_of
 
         shown, episodes = with_whole_stacks(other.starts)
         modes = self.learned(seen, folder, progress)
         found = {"spin": features_of(modes, other.frames, n_stack=STACK, progress=progress)[shown]}
-        found |= self._successors(seen, other.frames, shown, folder, progress)
+        successors = self.successors.learned(seen, other.frames, self.seed, folder / "successor", progress)[shown]
+        for name, centred in (("successor", True), ("successor_from_zero", False)):  # the latter as first published
+            found[name] = eigenpurposes(successors, self.n, centred)
         frames, memory = other.frames[shown], other.ram[shown]
-        found["pca"] = self._components(seen, frames)
-        scores = {
-            "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
-            "separation": {name: separation(values, frames, self.seed) for name, values in found.items()},
-            "separation_in_time": {
-                name: separation(values, frames, self.seed, in_time=True) for name, values in found.items()
-            },
-            "probe": {name: probe(values, memory) for name, values in found.items()},
-        }
+        found["pca"] = components_of(frames, seen.frames, self.n)
+        scores = all_scores(found, frames, memory, episodes, self.seed)
         metrics, losses = (read_metrics(path / "metrics.jsonl") for path in (folder, folder / "successor"))
         methods = tuple(COLUMNS.values())
         result = {
             "game": self.game,
-            "iterations": {"spin": self.steps, "successor": self.successor_steps, "pca": 0},
-            "target_renewals": self.successor_steps // self.target_every,
+            "iterations": {"spin": self.steps, "successor": self.successors.successor_steps, "pca": 0},
+            "target_renewals": self.successors.successor_steps // self.successors.target_every,
             "columns": {called: scores["slowness"][name] for called, name in COLUMNS.items()},
             **{score: {name: values[name] for name in methods} for score, values in scores.items()},
             "successor_from_zero": {score: values["successor_from_zero"] for score, values in scores.items()},
@@ -247,7 +224,7 @@ class Atari(SlowFeatures):
 
     def learned(self, seen: "Gameplay", folder: Path, progress: bool) -> "Modes":
         """Learn the slow features of gameplay."""
-        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.baselines.agent_steps import STACK
         from eigenax.sources.time_series import TimeSeries
 
         some = seen.frames[:: max(1, len(seen.frames) // 1000)]
@@ -257,7 +234,7 @@ class Atari(SlowFeatures):
 
     def _long_episodes(self, seen: "Gameplay") -> "list[np.ndarray]":
         """The frames of each episode that is long enough for a clip."""
-        from eigenax.lab.baselines.successor import STACK
+        from eigenax.lab.baselines.agent_steps import STACK
 
         least = self.length + STACK - 1
         episodes = [episode.frames for episode in seen.episodes(least)]
@@ -268,52 +245,3 @@ class Atari(SlowFeatures):
                 f"--length {longest - STACK + 1} at most"
             )
         return episodes
-
-    def _predictor(self, side: int, actions: int) -> "Predictor":
-        """The untrained network of the successor features, for frames of this side and a game with these actions."""
-        import equinox as eqx
-
-        from eigenax.core.random_streams import Stream, stream
-        from eigenax.lab.baselines.successor import Predictor
-
-        return eqx.filter_jit(Predictor)(  # one program instead of one for each array
-            side, actions, maps=self.successor_maps, width=self.successor_width, latent=self.latent,
-            key=stream(self.seed, Stream.SUCCESSOR),
-        )  # fmt: skip
-
-    def _check_predictor(self, side: int) -> None:
-        """Refuse a network of the successor features that cannot be made; only its shapes are computed."""
-        import equinox as eqx
-
-        try:
-            eqx.filter_eval_shape(self._predictor, side, 1)
-        except (ValueError, MemoryError) as error:
-            raise InputError(
-                f"--successor-maps {self.successor_maps}, --successor-width {self.successor_width}, "
-                f"--latent {self.latent}: {error}"
-            ) from error
-
-    def _successors(
-        self, seen: "Gameplay", frames: "np.ndarray", shown: "np.ndarray", folder: Path, progress: bool
-    ) -> "dict[str, np.ndarray]":
-        """Learn successor features and return their eigenpurposes, centred and, as first published, not centred."""
-        from eigenax.lab.baselines.successor import STACK, AgentSteps, eigenpurposes, learn_successors
-        from eigenax.over_time import values_over
-
-        fresh = self._predictor(seen.frames.shape[1], int(seen.actions.max()) + 1)
-        network = learn_successors(
-            AgentSteps(seen.frames, seen.actions, seen.starts), fresh, folder / "successor",
-            steps=self.successor_steps, batch=self.successor_batch, learning_rate=self.successor_learning_rate,
-            target_every=self.target_every, seed=self.seed, progress=progress,
-        )  # fmt: skip
-        values = values_over(network, frames, n_stack=STACK, progress=progress)[shown]
-        ways = {"successor": True, "successor_from_zero": False}
-        return {name: eigenpurposes(values, self.n, centred) for name, centred in ways.items()}
-
-    def _components(self, seen: "Gameplay", frames: "np.ndarray") -> "np.ndarray":
-        """Principal components of single frames."""
-        from eigenax.lab.baselines.linear_sfa import evenly_spread, of_rows, principal_components
-
-        some = seen.frames[evenly_spread(len(seen.frames))]
-        components = principal_components(some.reshape(len(some), -1), self.n)
-        return of_rows(components, frames.reshape(len(frames), -1))

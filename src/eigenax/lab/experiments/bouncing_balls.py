@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
-    from eigenax.lab.baselines.linear_sfa import Classical, Video
+    from eigenax.lab.baselines.classical_features import Classical, Video
     from eigenax.lab.datasets.bouncing_balls import Balls, Discs
     from eigenax.lab.scores.balls import Meaning
     from eigenax.modes import Modes
@@ -158,7 +158,7 @@ class BouncingBalls(SlowFeatures):
 
     def classical(self, progress: bool) -> "dict[str, Classical]":
         """Classical features of single frames and of pairs, with their slowness on the held-out video."""
-        from eigenax.lab.baselines.linear_sfa import classical_features
+        from eigenax.lab.baselines.classical_features import classical_features
 
         found = {}
         for frames, called in ((1, ""), (2, TWO)):
@@ -172,7 +172,7 @@ class BouncingBalls(SlowFeatures):
         import jax.numpy as jnp
         import numpy as np
 
-        from eigenax.lab.baselines.linear_sfa import Video
+        from eigenax.lab.baselines.classical_features import Video
         from eigenax.lab.datasets.bouncing_balls import drawn
 
         positions, count = jnp.asarray(video.positions, jnp.float32), len(video.positions) - frames + 1

@@ -13,7 +13,7 @@ from eigenax.lab.experiments.training import SpINSettings
 if TYPE_CHECKING:
     import numpy as np
 
-    from eigenax.lab.baselines.linear_sfa import Classical
+    from eigenax.lab.baselines.classical_features import Classical
     from eigenax.modes import Modes
     from eigenax.networks.base import Network
     from eigenax.solvers.spin import SpIN

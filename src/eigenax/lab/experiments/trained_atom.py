@@ -232,39 +232,16 @@ class TrainedAtom(IterativeExperiment):
     def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
         """Errors against the closed form, and the distance of each degenerate shell to the exact eigenspace."""
         from eigenax.core.random_streams import Stream
-        from eigenax.lab.scores.spectrum import (
-            degenerate_blocks,
-            gram_matrices,
-            orthogonality,
-            relative_errors,
-            subspace_distance,
-        )
-        from eigenax.lab.spectra import hydrogen as exact
+        from eigenax.lab.scores.hydrogen import hydrogen_scores
+        from eigenax.lab.spectra.hydrogen import energies, shells
         from eigenax.measurement.measure import FRESH
         from eigenax.samples import FreshSamples
         from eigenax.sources.uniform import as_source
 
-        energies = exact.energies(self.n)
-        errors = relative_errors(modes.eigenvalues, energies)
         samples = FreshSamples(
-            as_source(self.source("mixture")),
-            self.seed,
-            purpose=Stream.OVERLAPS,
-            samples=self.samples or FRESH,
-            progress=progress,
+            as_source(self.source("mixture")), self.seed, Stream.OVERLAPS, self.samples or FRESH, progress
         )
-        gram, cross, own = gram_matrices(modes.at_point, functools.partial(exact.shells, n=self.n), samples)
-        distances = []
-        for m, block in enumerate(degenerate_blocks(energies)):
-            shell = slice(m**2, (m + 1) ** 2)
-            distances.append(subspace_distance(gram[block, block], cross[shell, block], own[shell, shell]))
-        return {
-            "exact": energies,
-            "relative_errors": errors,
-            "mean_relative_error": float(errors.mean()),
-            "subspace_distances": distances,
-            "orthogonality": orthogonality(gram),
-        }
+        return hydrogen_scores(modes, energies(self.n), functools.partial(shells, n=self.n), samples)
 
 
 def coulomb(x: "Array") -> "Array":

@@ -1,7 +1,6 @@
 """Slow features of a user's own videos or series: what `eigenax slow` runs."""
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -11,6 +10,8 @@ from eigenax.errors import InputError, SingularMomentsError
 from eigenax.lab.experiment import Outcome, Preset, flag
 from eigenax.lab.experiments.slow_features import SlowFeatures
 from eigenax.lab.experiments.training import SpINSettings
+from eigenax.lab.experiments.user_files import beginnings, clips_of, n_stack_of, read_recordings, save_features
+from eigenax.lab.experiments.user_video_notes import clock_warning, kept_step_note, overfitting_warning, still_warning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,14 +26,6 @@ FRAMES = "frames"
 """Frames as they are learned from, small and grey, in the folder of the run."""
 DRAWS = 4096
 """Largest number of clips on which features are ordered and measured."""
-CLOCK_SHARE = 0.98
-"""R² of a feature and a cosine of time from which on a warning says that the feature may only tell the time."""
-STILL_VARIANCE = 0.01
-"""Variance in new files below which a feature hardly varies there; where it was learned, its variance is one."""
-TOO_FAST = 3.0
-"""Mean squared change between held-out rows, divided by the learned one, from which on there is a warning."""
-IN_MEMORY = 2**30
-"""Total bytes of all files up to which they are held in memory, which is faster than reading them repeatedly."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,62 +119,32 @@ class UserVideo(SlowFeatures):
 
     def run(self, folder: Path, progress: bool) -> Outcome:
         """Train on the beginning of each file, or take a model, and write the features of all of it."""
-        recordings = self.recordings(folder, progress)
-        return (
-            self._applied(recordings, folder, progress) if self.model else self._trained(recordings, folder, progress)
-        )
-
-    def recordings(self, folder: Path, progress: bool) -> "list[Recording]":
-        """Open all files, and refuse files that never change or whose frames differ in size."""
-        from eigenax.lab.datasets.video import read_recording
-
-        found = []
-        for number, file in enumerate(self.files):
-            recording = read_recording(Path(file), folder / FRAMES / str(number), self.size, progress)
-            if recording.changes and progress:
-                print(f"{Path(file).name}: {recording.changes}", file=sys.stderr)
-            check_rows(recording.rows, file)
-            found.append(recording)
-        for file, recording in zip(self.files, found, strict=True):
-            if recording.rows.shape[1:] != found[0].rows.shape[1:]:
-                shapes = " and ".join(str(one.rows.shape[1:]) for one in (found[0], recording))
-                raise InputError(f"all files must have frames of one size; {self.files[0]} and {file} have {shapes}")
-        return found
+        recordings = read_recordings(self.files, folder / FRAMES, self.size, progress)
+        return (self._applied if self.model else self._trained)(recordings, folder, progress)
 
     def _trained(self, recordings: "list[Recording]", folder: Path, progress: bool) -> Outcome:
         from eigenax.io.metrics import read_metrics
-        from eigenax.lab.baselines.linear_sfa import Video, classical_features
+        from eigenax.lab.baselines.classical_features import Video, classical_features
         from eigenax.lab.report.slow_features import draw_slowness, draw_training
         from eigenax.lab.scores.slowness import delta_values
 
         series = [recording.rows for recording in recordings]
         n_stack = n_stack_of(series[0])
-        ends = [len(rows) - int(self.held_out * len(rows)) for rows in series]
-        for file, rows, end in zip(self.files, series, ends, strict=True):
-            if end < self.length + n_stack - 1:
-                raise InputError(
-                    f"{file} has {len(rows)} frames, {end} of them to learn from, and a clip takes "
-                    f"{self.length + n_stack - 1}: give a longer one, or a smaller --length or --held-out"
-                )
+        ends = beginnings(self.files, series, self.held_out, self.length)
         seen = [rows[:end] for rows, end in zip(series, ends, strict=True)]
-        source, figures = self._source(seen, n_stack), {}
+        source, figures = clips_of(self.files, seen, self.length), {}
         result: dict[str, Any] = {}
         notes: list[str] = []
         if n_stack == 1:
             self._check_no_training_asked()
-            try:
-                modes = self._untrained(source, folder, progress)
-            except SingularMomentsError as error:
-                raise InputError(f"--n {self.n} is too many: {error}") from error
-            except ValueError as error:  # nothing changes in the part to learn from
-                raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
+            modes = self._untrained(source, folder, progress)
         else:
             modes = self._learned(source, seen, folder, progress)
             metrics = read_metrics(folder / "metrics.jsonl")
-            result["training_seconds"], notes = metrics[-1]["seconds"], _kept_step_note(metrics)
+            result["training_seconds"], notes = metrics[-1]["seconds"], kept_step_note(metrics)
             figures["training"] = draw_training(metrics, self.n)
         result |= {"steps": modes.steps if n_stack == 2 else 0, "stopped": modes.stop_reason}
-        features = self._save_features(modes, series, folder / FEATURES, progress)
+        features = save_features(modes, series, folder / FEATURES, progress)
         if len(series) == 1:
             notes += clock_warning(features[0][n_stack - 1 : ends[0]])
         held_out = [one[end + n_stack - 1 :] for one, end in zip(features, ends, strict=True)]
@@ -192,10 +155,10 @@ class UserVideo(SlowFeatures):
             others = {name: method.slowness for name, method in methods.items()}
             figures["slowness"] = draw_slowness({"learned": slowness, **others})
             trained = modes.eigenvalues if modes.training_eigenvalues is None else modes.training_eigenvalues
-            notes += _overfitting_warning(held_out, trained, n_stack)
+            notes += overfitting_warning(held_out, trained, n_stack)
             offer = self.offer_slower(slowness, methods, lambda _: source, folder)
             if offer is not None:
-                self._save_features(offer.modes, series, offer.file.with_suffix(".npy"), progress)
+                save_features(offer.modes, series, offer.file.with_suffix(".npy"), progress)
                 notes.append(
                     f"{offer.note}; its features of these files are in {offer.file.with_suffix('.npy')}, and "
                     f"`eigenax slow --model {offer.file} FILES` takes them of others"
@@ -205,22 +168,6 @@ class UserVideo(SlowFeatures):
             result["columns"] = {"training": modes.training_eigenvalues, **result.get("columns", {})}
         outcome = self._outcome(modes, recordings, features, result | {"notes": notes}, ends)
         return outcome._replace(figures=outcome.figures | figures)
-
-    def _source(self, seen: "list[np.ndarray]", n_stack: int) -> "TimeSeries":
-        """Clips of the part of the files to learn from."""
-        import numpy as np
-
-        from eigenax.sources.time_series import TimeSeries, judging_share
-
-        small = n_stack == 1 or sum(rows.nbytes for rows in seen) < IN_MEMORY
-        rows = [np.array(rows) if small else rows for rows in seen]
-        if n_stack == 1:
-            return TimeSeries(rows, length=2)
-        share = judging_share([len(one) for one in rows], n_stack)
-        try:
-            return TimeSeries(rows, self.length, n_stack=n_stack, held_out=share)
-        except ValueError as error:  # less is left than a clip takes, of what is not held out to judge the training
-            raise InputError(f"{', '.join(self.files)}: {error}; give a longer one, or a smaller --length") from error
 
     def _check_no_training_asked(self) -> None:
         """Refuse settings of the training where there is none, since the files hold rows of numbers."""
@@ -238,9 +185,14 @@ class UserVideo(SlowFeatures):
         """The slowest combinations of random waves of the rows, without the constant function."""
         import eigenax
 
-        modes = eigenax.solve(
-            eigenax.Slowness(), source, self.n + 1, seed=self.seed, checkpoint_dir=folder, progress=progress
-        )
+        try:
+            modes = eigenax.solve(
+                eigenax.Slowness(), source, self.n + 1, seed=self.seed, checkpoint_dir=folder, progress=progress
+            )
+        except SingularMomentsError as error:
+            raise InputError(f"--n {self.n} is too many: {error}") from error
+        except ValueError as error:  # nothing changes in the part to learn from
+            raise InputError(f"{', '.join(self.files)}: {error}; a smaller --held-out leaves more") from error
         return modes[1:]
 
     def _learned(self, source: "TimeSeries", seen: "list[np.ndarray]", folder: Path, progress: bool) -> "Modes":
@@ -266,28 +218,10 @@ class UserVideo(SlowFeatures):
         shape = (n_stack, *rows.shape[1:]) if n_stack == 2 else rows.shape[1:]
         if shape != modes.shape:
             raise InputError(f"{self.files[0]} has frames of {rows.shape[1:]}, but the model takes {modes.shape[-2:]}")
-        features = self._save_features(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
+        features = save_features(modes, [recording.rows for recording in recordings], folder / FEATURES, progress)
         here = [one[n_stack - 1 :] for one in features]
-        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": _still_warning(here)}
+        result = {"steps": 0, "columns": {"these files": delta_values(here)}, "notes": still_warning(here)}
         return self._outcome(modes, recordings, features, result, [len(one) for one in features])
-
-    def _save_features(
-        self, modes: "Modes", series: "list[np.ndarray]", path: Path, progress: bool
-    ) -> "list[np.ndarray]":
-        """Compute the features of every file, and save all of them as one array."""
-        import io
-
-        import numpy as np
-
-        from eigenax.io.files import write_atomically
-        from eigenax.over_time import features_of
-
-        n_stack = n_stack_of(series[0])
-        features = [features_of(modes, rows, n_stack=n_stack, progress=progress) for rows in series]
-        content = io.BytesIO()
-        np.save(content, np.concatenate(features))
-        write_atomically(path, content.getvalue())
-        return features
 
     def _outcome(
         self,
@@ -308,89 +242,3 @@ class UserVideo(SlowFeatures):
             "changes": [recording.changes for recording in recordings],
         }
         return Outcome(modes, result | about, figures)
-
-
-def _kept_step_note(metrics: list[dict[str, Any]]) -> list[str]:
-    """A note that says which step's network was kept, if it is not that of the last step."""
-    last = metrics[-1]
-    if last["step"] == last.get("kept_step", last["step"]):
-        return []
-    return [
-        f"the features are those of step {last['kept_step']} of {last['step']}: later ones are faster on frames "
-        "that were held out to judge the training by"
-    ]
-
-
-def clock_warning(features: "np.ndarray") -> list[str]:
-    """A warning where the first features of a single film are functions of time alone."""
-    from eigenax.lab.scores.slowness import clock_shares
-
-    shares = clock_shares(features)
-    count = next((k for k, share in enumerate(shares) if share < CLOCK_SHARE), len(shares))
-    if not count:
-        return []
-    which = "the first feature is a cosine" if count == 1 else f"the first {count} features are cosines"
-    return [
-        f"{which} of the time of this film (R² {shares[:count].min():.3f}), as of any film in which nothing comes "
-        "back: they tell when a frame was, and perhaps nothing of what is in it; give several films, or a longer one"
-    ]
-
-
-def _still_warning(features: "list[np.ndarray]") -> list[str]:
-    """A warning where features hardly vary; where they were learned, their variance is one."""
-    import numpy as np
-
-    variances = np.concatenate(features).var(0)
-    still = np.flatnonzero(variances < STILL_VARIANCE)
-    if not len(still):
-        return []
-    which = (
-        f"feature {still[0] + 1} hardly varies"
-        if len(still) == 1
-        else (f"features {', '.join(str(k + 1) for k in still)} hardly vary")
-    )
-    return [
-        f"{which} in these files (variance {variances[still].max():.1g}, 1 where learned): nothing that was learned "
-        "changes here, and slowness tells nothing"
-    ]
-
-
-def _overfitting_warning(held_out: "list[np.ndarray]", learned: "np.ndarray", n_stack: int) -> list[str]:
-    """A warning where features change much faster on held-out time than where they were learned.
-
-    Mean squared changes are compared and not slowness, which divides them by the variance: a feature so slow that it
-    hardly varies within the held-out part would seem fast.
-    """
-    import numpy as np
-
-    changes = np.concatenate([np.diff(one, axis=0) for one in held_out])
-    times = float(np.median((changes**2).mean(0) / np.maximum(learned, 1e-12)))
-    if times < TOO_FAST:
-        return []
-    advice = "take fewer --steps or a smaller --n" if n_stack == 2 else "take a smaller --n"
-    return [
-        f"from one held-out row to the next the features change {times:.2g} times as much, squared, as where they were "
-        f"learned: they overfit the rows learned from, or later rows are different; give more rows, or {advice}"
-    ]
-
-
-def n_stack_of(rows: "np.ndarray") -> int:
-    """How many successive rows make a point: two images, or one row of numbers."""
-    return 2 if rows.ndim == 3 else 1
-
-
-def check_rows(rows: "np.ndarray", file: str) -> None:
-    """Refuse rows that contain NaN or infinity, and rows that are all equal."""
-    import numpy as np
-
-    changes, pieces = False, max(1, 2**22 // max(1, int(np.prod(rows.shape[1:]))))
-    for start in range(0, len(rows), pieces):
-        piece = np.asarray(rows[start : start + pieces])
-        if np.issubdtype(piece.dtype, np.floating) and not np.isfinite(piece).all():
-            row = start + int(np.argmin(np.isfinite(piece).reshape(len(piece), -1).all(1)))
-            raise InputError(f"{file} contains NaN or infinity in frame {row}, counted from 0; fill or cut it out")
-        changes = changes or bool((piece != rows[0]).any())
-    if not changes:
-        raise InputError(
-            f"{file} never changes: all of its {len(rows)} frames are equal, and nothing in it is slow or fast"
-        )

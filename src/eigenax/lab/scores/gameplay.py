@@ -1,7 +1,12 @@
 """What features encode of a game: whether they tell its frames apart, and how much of the console's memory."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int
+
+from eigenax.lab.scores.slowness import delta_values
 
 EXTREME = 100
 """Number of frames at each end of a feature."""
@@ -9,6 +14,22 @@ TRIES = 200
 """Number of random splits or shifts that make up chance."""
 FOLDS = 5
 """Stretches of time of the cross-validation."""
+
+
+def all_scores(
+    found: Mapping[str, Float[np.ndarray, "time n"]],
+    frames: np.ndarray,
+    memory: np.ndarray,
+    episodes: Int[np.ndarray, " e"],
+    seed: int = 0,
+) -> dict[str, dict[str, Any]]:
+    """Every score of the features that each method found; `episodes` is where each later episode begins."""
+    return {
+        "slowness": {name: delta_values(np.split(values, episodes)) for name, values in found.items()},
+        "separation": {name: separation(values, frames, seed) for name, values in found.items()},
+        "separation_in_time": {name: separation(values, frames, seed, in_time=True) for name, values in found.items()},
+        "probe": {name: probe(values, memory) for name, values in found.items()},
+    }
 
 
 def extreme_frames(feature: Float[np.ndarray, " time"], count: int = EXTREME) -> Int[np.ndarray, "2 count"]:

@@ -224,9 +224,8 @@ class TrainedAtom(IterativeExperiment):
             uncorrected, _ = self.train(beside, progress, corrected=False)
             uncorrected.save(beside / FILE)
             result["uncorrected"] = {"eigenvalues": uncorrected.eigenvalues} | self.scores(uncorrected, progress)
-            panels = panels._replace(
-                uncorrected=uncorrected, uncorrected_metrics=read_metrics(beside / "metrics.jsonl")
-            )
+            metrics = read_metrics(beside / "metrics.jsonl")
+            panels = panels._replace(uncorrected=uncorrected, uncorrected_metrics=metrics)
         return Outcome(modes, result, draw(panels))
 
     def scores(self, modes: "Modes", progress: bool) -> dict[str, Any]:
@@ -238,9 +237,8 @@ class TrainedAtom(IterativeExperiment):
         from eigenax.samples import FreshSamples
         from eigenax.sources.uniform import as_source
 
-        samples = FreshSamples(
-            as_source(self.source("mixture")), self.seed, Stream.OVERLAPS, self.samples or FRESH, progress
-        )
+        source = as_source(self.source("mixture"))
+        samples = FreshSamples(source, self.seed, Stream.OVERLAPS, self.samples or FRESH, progress)
         return hydrogen_scores(modes, energies(self.n), functools.partial(shells, n=self.n), samples)
 
 

@@ -19,9 +19,11 @@ from eigenax.locate.density import (
     WIDENED,
     DensityEstimate,
     anywhere_in,
+    density_of,
     from_ground_state,
     mean_and_covariance,
     source_around,
+    with_others,
 )
 from eigenax.locate.wave_packets import waves_around
 from eigenax.networks.boundary import DirichletFactor
@@ -90,6 +92,19 @@ def test_a_ground_state_has_the_weights_of_its_points_and_unknown_slopes():
     np.testing.assert_array_equal([density.ground, density.states], [[0.25, 0, 0.75]] * 2)
     assert density.slopes.shape == (3, 2, 2)
     assert (density.slopes == 0).all()
+
+
+def test_gradients_count_as_the_states_do_each_normalised_by_itself():
+    """Of √2 sin(kπx), one of them ten times as large: the mean of k²π²."""
+
+    def sines(x):
+        return jnp.array([1.0, 10.0]) * jnp.sin(jnp.pi * jnp.array([1.0, 2.0]) * x[0])
+
+    density = density_of(sines, ex.Uniform(ex.Box(0, 1)), seed=0)
+    assert density.slopes.sum() == pytest.approx(np.mean([1, 4]) * np.pi**2, rel=1e-3)
+    more = with_others(density, np.array([[0.5]]), 0.5)
+    assert more.states[more.guessed == 0].sum() == pytest.approx(0.5)
+    assert more.slopes.sum() == pytest.approx(density.slopes.sum() / 2)
 
 
 def test_points_are_drawn_where_a_narrow_cloud_is_and_everywhere_else():

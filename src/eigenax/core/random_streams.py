@@ -43,6 +43,8 @@ class Stream(enum.IntEnum):
     """Points that tell where residuals are."""
     ELSEWHERE = 14
     """Draws of held-out data that eigenvalues are measured on, where these have no order."""
+    DIFFUSION_AGAIN = 15
+    """Walkers of diffusion Monte Carlo that look once more, each time with the key folded in by its number."""
 
     # In the key of `TRAINING`, where all other numbers are steps, counted from zero.
     HELD_OUT = 2**31 - 2

@@ -85,7 +85,7 @@ def with_others(
         np.concatenate([density.points, added]),
         np.concatenate([density.ground, np.zeros(rows)]),
         np.concatenate([(1 - share) * density.states, weights]),
-        np.concatenate([density.slopes, np.zeros((rows, *density.slopes.shape[1:]))]),
+        np.concatenate([(1 - share) * density.slopes, np.zeros((rows, *density.slopes.shape[1:]))]),
         np.concatenate([density.guessed, np.ones(rows)]),
     )
 
@@ -101,24 +101,21 @@ def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
     with precision_scope("float64"), full_precision():
         drawn = _densities(functions, source, stream(seed, Stream.DENSITY))
     x, v, slopes, weights = map(np.asarray, drawn)
-    weights = weights[:, None]
-    each = weights * np.abs(v) ** 2
     # A state that vanishes at all these points, having lived only on those it was found on, could be anywhere.
-    each = np.where(each.sum(0) > 0, each, weights)
-    totals = each.sum(0)
-    shares = each / totals
-    return DensityEstimate(
-        x, shares[:, 0], shares.mean(1), weights[:, :, None] * slopes / totals.sum(), np.zeros(len(x))
-    )
+    squares = np.abs(v) ** 2
+    squares = np.where(weights @ squares > 0, squares, 1)
+    scales = weights[:, None] / (weights @ squares)
+    shares = scales * squares
+    mean_slopes = np.einsum("bk,bkd,bke->bde", scales, slopes.conj(), slopes).real / v.shape[1]
+    return DensityEstimate(x, shares[:, 0], shares.mean(1), mean_slopes, np.zeros(len(x)))
 
 
 @eqx.filter_jit
 def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array, Array, Array, Array]:
-    """Points x, the values of the functions there, the sum of ∇v* ∇vᵀ over the functions, and the points' weights."""
+    """Points x, the values and the gradients of the functions there, and the points' weights."""
 
     def at_point(x: Array) -> tuple[Array, Array]:
-        slopes = jax.jacfwd(functions)(x)
-        return functions(x), (slopes.conj().T @ slopes).real
+        return functions(x), jax.jacfwd(functions)(x)
 
     batch = source.sample_qmc(key, DENSITY_POINTS)
     return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights

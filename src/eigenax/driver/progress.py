@@ -32,7 +32,10 @@ def format_values(values: list[float], shown: int = MAX_VALUES) -> str:
 
 @contextlib.contextmanager
 def progress_bar(label: str, *, show: bool = True, console: Console | None = None) -> Iterator[Callback]:
-    """Show a progress line during the block, and yield the callback that updates it."""
+    """Show a progress line during the block, and yield the callback that updates it.
+
+    Where a network is trained, its values are those of batches, before the functions are rotated and measured.
+    """
     if not show:
         yield lambda snapshot: None
         return

@@ -24,7 +24,9 @@ class Graph(Source):
 
     `edges` is a symmetric sparse matrix of weights, an undirected networkx graph, whose nodes are numbered in its own
     order, or a list of pairs of node numbers. A list holds each edge once, or every edge in both directions; give
-    `weights` with it unless all are one. `features` has a row of numbers, or an image, for each node.
+    `weights` with it unless all are one. A dense matrix of weights is no edges: give `scipy.sparse.csr_array(matrix)`.
+    Two rows of two whole numbers are always read as two pairs. `features` has a row of numbers, or an image, for each
+    node.
 
     `measure` sets the weights of nodes in the inner product. By default they are equal, and `GraphLaplacian` is D − A.
     With `measure="degrees"` they are the degrees, and it is I − D⁻¹A. Nodes without edges have no weight.

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from eigenax.bases.random_waves import Episodes, Series
 from eigenax.core.standard_error import scatter_of
+from eigenax.measurement.solution import Solution
 
 NOISE = 2
 """The slowness E[(Δy)²] / Var[y] of white noise, whose rows tell nothing of the next ones."""
@@ -87,6 +88,10 @@ class Elsewhere(NamedTuple):
     variances: Float[np.ndarray, " n"]
     """The variances there; on the data that they were found on functions have variance one."""
 
+    def scaled(self, size: float) -> "Elsewhere":
+        """The quotients of a multiple of the operator."""
+        return Elsewhere(size * self.values, size * self.scatter, self.variances)
+
     @classmethod
     def of(cls, products: Float[np.ndarray, "time n"], squares: Float[np.ndarray, "time n"]) -> "Elsewhere":
         """From y K y and y² at each time; their order carries the autocorrelation, which standard errors need.
@@ -120,6 +125,30 @@ class Elsewhere(NamedTuple):
             f"functions follow the very rows that they were found on: for number {which}, not counting the constant, "
             f"values on held-out rows differ by more than their errors ({said}). More rows or fewer columns would help"
         )
+
+
+def with_held_out_values(found: Solution, measured: Elsewhere, noise: float | None = None) -> Solution:
+    """The functions in order of their values on held-out data, with errors no smaller than the difference between both.
+
+    The values that they were found with are kept as training values. `found` has no constant function, and its values
+    are those of an operator whose smallest ones are wanted; `noise` is that of rows that tell nothing, if known.
+
+    >>> found = Solution(np.array([1.0, 2.0]), np.eye(2), *np.zeros((3, 2)))
+    >>> moved = with_held_out_values(found, Elsewhere(np.array([3.0, 2.5]), np.ones(2), np.ones(2)))
+    >>> moved.values, moved.training_values, moved.basis_errors
+    (array([2.5, 3. ]), array([2., 1.]), array([0.5, 2. ]))
+    """
+    order = np.argsort(measured.values)
+    measured, training = Elsewhere(*(part[order] for part in measured)), found.values[order]
+    return Solution(
+        measured.values,
+        found.coefficients[:, order],
+        measured.scatter,
+        np.fmax(found.basis_errors[order], np.abs(measured.values - training)),
+        found.residuals[order],
+        note=measured.note(training, noise),
+        training_values=training,
+    )
 
 
 def slowness_of(parts: Sequence[tuple[Series, Float[np.ndarray, "_ n"]]]) -> Elsewhere:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from eigenax.bases.base import Discretisation, Trial
-from eigenax.bases.cross_validation import CERTAIN, NOISE, Elsewhere, Fold, folds, slowness_of
+from eigenax.bases.cross_validation import CERTAIN, NOISE, Elsewhere, Fold, folds, slowness_of, with_held_out_values
 from eigenax.bases.random_waves import (
     PIECE,
     Episodes,
@@ -148,25 +148,17 @@ class OnSeries(Discretisation):
         Their values, which also give their order, are the slowness on blocks of time that they were not found on. These
         blocks are not the thirds that the ridges were chosen on.
         """
-        ridges, n = trial.basis, self.n
-        found = self._features(self._all_rows, trial.number, ridges)
-        training, following = found.values[:n], found.values[n:].tolist()
-        held_out = self._held_out(found, trial.number, ridges)
-        values, scatter, _ = held_out or (training, np.full(n, np.nan), None)
-        order, residuals = np.argsort(values), _residuals(found, self._all_rows, n)
-        # Residuals do not show that a function may follow the noise of the rows it was found on; held-out values do.
-        distance = distance_to_exact(training, residuals, *following)
-        distance = np.fmax(distance, np.abs(values - training)) if held_out else np.full(n, np.nan)
-        note, size = "", abs(self.factor)
-        if held_out:  # in the units of the operator, whose smallest eigenvalues these are, or minus its largest
-            scaled = Elsewhere(size * values[order], size * scatter[order], held_out.variances[order])
-            note = scaled.note(size * training[order], size * NOISE)
-        values, training = (np.append(0.0, self.factor * part[order]) for part in (values, training))
-        scatter, distance, residuals = (np.append(0.0, size * part[order]) for part in (scatter, distance, residuals))
-        constant = np.eye(len(found.features))[:, -1:]
-        coefficients = np.concatenate([constant, found.features[:, :n][:, order]], 1)
-        solution = Solution(values, coefficients, scatter, distance, residuals, note=note)
-        return solution._replace(training_values=training) if held_out else solution
+        size, n = abs(self.factor), self.n
+        features = self._features(self._all_rows, trial.number, trial.basis)
+        slowness, residuals = features.values[:n], _residuals(features, self._all_rows, n)
+        unknown = np.full(n, np.nan)
+        found = Solution(size * slowness, features.features[:, :n], unknown, unknown, size * residuals)
+        held_out = self._held_out(features, trial.number, trial.basis)
+        if held_out:  # residuals do not show that a function may follow the noise of the rows it was found on
+            distance = size * distance_to_exact(slowness, residuals, *features.values[n:].tolist())
+            found = found._replace(basis_errors=distance)
+            found = with_held_out_values(found, held_out.scaled(size), size * NOISE)
+        return _with_constant(found, self.problem.sign)
 
     def _features(self, series: Series, number: int, ridges: list[float]) -> "Features":
         """The n slowest features of a series with these ridges, in order of slowness, and the next if there is one."""
@@ -220,6 +212,19 @@ class Features(NamedTuple):
         """The first n of them on the rows of a series."""
         parts = np.array_split(series.rows, 1 + len(series.rows) // PIECE)
         return np.concatenate([self.waves.combined(rows, self.features[:, :n]) for rows in parts])
+
+
+def _with_constant(found: Solution, sign: float) -> Solution:
+    """The solution with the constant, which is the last of the waves, as first function; values times a sign."""
+    training = found.training_values
+    return found._replace(
+        values=np.append(0.0, sign * found.values),
+        coefficients=np.concatenate([np.eye(len(found.coefficients))[:, -1:], found.coefficients], 1),
+        sampling_errors=np.append(0.0, found.sampling_errors),
+        basis_errors=np.append(0.0, found.basis_errors),
+        residuals=np.append(0.0, found.residuals),
+        training_values=None if training is None else np.append(0.0, sign * training),
+    )
 
 
 def _residuals(found: Features, series: Series, n: int) -> Float[np.ndarray, " n"]:

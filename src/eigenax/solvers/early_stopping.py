@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from eigenax.bases.cross_validation import NOISE, Elsewhere
+from eigenax.bases.cross_validation import NOISE, Elsewhere, with_held_out_values
 from eigenax.core.batch import Batch, Function
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import combine
 from eigenax.errors import SingularMomentsError
+from eigenax.measurement.solution import Solution
 from eigenax.modes import Modes
 from eigenax.networks.combined import combined
 from eigenax.operators.base import Operator
@@ -109,38 +110,33 @@ def score(values: Float[np.ndarray, " n"]) -> float:
     return float((np.sign(values) * np.log(np.abs(values))).mean())
 
 
-def with_held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Modes:
+def measured_on_held_out(problem: Problem, modes: Modes, held_out: Source) -> Modes:
     """The modes with eigenvalues measured on held-out data and sorted by these; training values are kept beside them.
 
     A function that varies more slowly than the held-out data last is measured about its mean on the training data.
     """
     constants = int(problem.operator.fixes_constants)  # a known constant function comes first
-    found = modes[constants:]
-    measured = _held_out_values(problem, found, held_out)
+    one, rest = modes[:constants], modes[constants:]
+    measured = _held_out_values(problem, rest, held_out)
     if measured is None:
         nothing = "the data held out do not vary, so that eigenvalues are those of training data"
         return dataclasses.replace(modes, note=" ".join(filter(None, (modes.note, nothing))))
-    training, order = problem.sign * found.eigenvalues, np.argsort(measured.values)
-    measured = Elsewhere(*(part[order] for part in measured))
+    found = Solution(
+        problem.sign * rest.eigenvalues, rest.coefficients, rest.sampling_errors, rest.basis_errors, rest.residuals
+    )
     factor = problem.sign * (problem.operator.differences or 0)
-    noise = NOISE * factor if factor > 0 else None
-    note = " ".join(filter(None, (modes.note, measured.note(training[order], noise))))
-    basis_errors = np.fmax(found.basis_errors[order], np.abs(measured.values - training[order]))
-    columns = np.append(np.arange(constants), constants + order)
-
-    def with_constant(name: str, rest: np.ndarray) -> np.ndarray:
-        return np.append(getattr(modes, name)[:constants], rest)
-
+    found = with_held_out_values(found, measured, NOISE * factor if factor > 0 else None)
+    assert found.training_values is not None, "they were just set"
     return dataclasses.replace(
         modes,
-        coefficients=modes.coefficients[:, columns],
-        eigenvalues=with_constant("eigenvalues", problem.sign * measured.values),
-        training_eigenvalues=modes.eigenvalues[columns],
-        sampling_errors=with_constant("sampling_errors", measured.scatter),
-        basis_errors=with_constant("basis_errors", basis_errors),
-        residuals=modes.residuals[columns],
+        coefficients=np.concatenate([one.coefficients, found.coefficients], 1),
+        eigenvalues=np.append(one.eigenvalues, problem.sign * found.values),
+        training_eigenvalues=np.append(one.eigenvalues, problem.sign * found.training_values),
+        sampling_errors=np.append(one.sampling_errors, found.sampling_errors),
+        basis_errors=np.append(one.basis_errors, found.basis_errors),
+        residuals=np.append(one.residuals, found.residuals),
         next_eigenvalue=None,  # the one known is of the training data
-        note=note,
+        note=" ".join(filter(None, (modes.note, found.note))),
     )
 
 

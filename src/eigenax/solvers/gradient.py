@@ -26,7 +26,7 @@ from eigenax.problem import Problem, check_network
 from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
 from eigenax.solvers.default_parts import default_parts
-from eigenax.solvers.early_stopping import BestNetwork, quotients, score, with_held_out_values
+from eigenax.solvers.early_stopping import BestNetwork, measured_on_held_out, quotients, score
 from eigenax.solvers.stalling import is_stalled, with_new_minimum
 from eigenax.sources.base import Sampler
 from eigenax.stop_reason import StopReason
@@ -194,7 +194,7 @@ class GradientSolver(Solver):
             progress=problem.progress,
         )
         if problem.source.held_out is not None:
-            modes = with_held_out_values(problem, modes, problem.source.held_out)
+            modes = measured_on_held_out(problem, modes, problem.source.held_out)
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:

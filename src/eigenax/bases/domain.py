@@ -53,10 +53,10 @@ FALL = 0.8
 
 
 class OnDomain(Discretisation):
-    """Random waves and points of a domain, both drawn where the states of the basis before are; ever more of them."""
+    """Random waves on a domain and points to measure them on, both drawn where the states of the last basis are."""
 
     has_use_for: ClassVar[frozenset[str]] = frozenset({"n_basis", "max_basis", "samples"})
-    # Errors are only known to a third or so, and a later basis, drawn around better states, tends to be better.
+    # Errors are estimates, good to a third or so, and a later basis, drawn around better states, tends to be better.
     slack: ClassVar[float] = 1.5
 
     def __init__(self, problem: Problem, basis: Any, sizes: Sizes):
@@ -89,7 +89,7 @@ class OnDomain(Discretisation):
         return len(self._first_walk.everywhere) if self._first_walk else 0
 
     def _explored(self, number: int) -> Explored | None:
-        """What walkers find. Each basis has its own walk; the first one's also gives the first guess."""
+        """What walkers find: each basis is checked by a walk of its own; that of the first gives the first guess."""
         return self._first_walk if number == 0 else explore(self.problem, number)
 
     @functools.cached_property
@@ -106,7 +106,7 @@ class OnDomain(Discretisation):
             waves = waves_around(guess, p.domain, singularities, p.n, size, p.seed)
             share = float(_effective_share(source, stream(p.seed, Stream.EFFECTIVE_SAMPLES)))
         found = ritz(waves, p.operator.for_shallow(), self._fresh(source, size), p.n, p.which, nested=True)
-        # Only a settled solution is checked thoroughly: otherwise the next basis gets functions at empty places anyway.
+        # Only what may be the last basis is checked thoroughly: the next one gets functions at empty places anyway.
         stated = np.hypot(found.sampling_errors, found.basis_errors)
         settled = bool((stated <= (p.tol or CONVERGED) * size_of(found)).all()) or number + 1 == self.count
         states = combined(waves, found.coefficients)
@@ -145,7 +145,7 @@ class OnDomain(Discretisation):
     def why_stop(self, trial: Trial, best: Trial, scores: Float[np.ndarray, " count"]) -> StopReason | None:
         """STALLED if, without a `tol`, errors no longer fall and the basis is as large as the one before.
 
-        A larger basis always gets its trial, and so does the third: the second is the first drawn around known states.
+        A larger basis is always tried, and so is the third: the first one was not drawn around known states.
         """
         number = trial.number
         if self.problem.tol is not None or number < 2 or self._size(number) > self._size(number - 1):

@@ -10,11 +10,11 @@ from jaxtyping import PRNGKeyArray
 class Stream(enum.IntEnum):
     """What random numbers are for, and the number that tells it apart from all else of the same seed.
 
-    Numbers never change and are never used again: a seed's results are to keep their bits.
+    Numbers never change and are never used again, so that a seed keeps its results to the last bit.
     """
 
     NETWORK = 0
-    """First parameters of the network."""
+    """Initial parameters of the network."""
     TRAINING = 1
     """The steps of a solver."""
     FINDING = 2
@@ -34,23 +34,23 @@ class Stream(enum.IntEnum):
     CAUSE = 9
     """Points at which the cause of large errors is looked for."""
     SUCCESSOR = 10
-    """First parameters of what learns successor features."""
+    """Initial parameters of the network of successor features."""
     OVERLAPS = 11
     """Samples that overlaps with functions of a closed form are means over."""
     EFFECTIVE_SAMPLES = 12
-    """Points at which it is told how unequal weights are."""
+    """Points that tell the effective number of samples."""
     RESIDUALS = 13
     """Points that tell where residuals are."""
     ELSEWHERE = 14
     """Draws of held-out data that eigenvalues are measured on, where these have no order."""
     DIFFUSION_AGAIN = 15
-    """Walkers of diffusion Monte Carlo that look once more, each time with the key folded in by its number."""
+    """Further walks of diffusion Monte Carlo; the number of each is folded in."""
 
-    # In the key of `TRAINING`, where all other numbers are steps, counted from zero.
+    # Folded into the key of `TRAINING`, as are the numbers of the steps, counted from zero.
     HELD_OUT = 2**31 - 2
-    """Batches of what is trained on and of held-out data, which tell when to stop; the same ones after every chunk."""
+    """Batches of training data and of held-out data, which tell when to stop; the same ones after every chunk."""
     SAMPLER = 2**31 - 1
-    """What a sampler remembers at first."""
+    """The initial state of a sampler."""
 
 
 def stream(seed: int | PRNGKeyArray, purpose: Stream) -> PRNGKeyArray:

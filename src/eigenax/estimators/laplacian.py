@@ -32,7 +32,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
 
     `transform` returns a row of `n_components` values for each observation. For images these depend on the image and
     the one before it, except after learning from recorded transitions. At state numbers that were never visited, those
-    not in `visited_`, the functions are unknown: NaN. `eigenvalues_` are the smallest of I − D⁻¹A, half the slowness.
+    not in `visited_`, the functions are unknown: NaN. `eigenvalues_` are the smallest of I − D⁻¹A, which are half the
+    slowness of the functions.
 
     >>> walk = np.random.default_rng(0).choice([-1, 1], 100_000).cumsum() % 10  # around a ring of ten states
     >>> ring = LaplacianRepresentation(2, random_state=0).fit([walk])
@@ -109,8 +110,8 @@ class LaplacianRepresentation(SlowFeatureAnalysis):
         steps, seed = positive_int("samples", self.samples), int(check_random_state(self.random_state).randint(2**31))
         episodes = random_episodes(env, steps, seed)
         # Functions of images need two images as their input, and a third one to make a pair.
-        longer = [one for one in episodes if one.ndim < 3 or len(one) > 2]
-        return longer or episodes
+        long_enough = [one for one in episodes if one.ndim < 3 or len(one) > 2]
+        return long_enough or episodes
 
     def _state_rows(self, episodes: list[np.ndarray], n_states: int, reset: bool) -> list[np.ndarray]:
         """Episodes of state numbers as rows of one number; there are at least `n_states` states."""

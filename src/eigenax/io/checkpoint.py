@@ -50,10 +50,10 @@ def checkpoints(folder: Path) -> list[Path]:
 def load_checkpoint(
     path: Path, build: Callable[[Any, Load], State], accept: Callable[[dict[str, Any]], None]
 ) -> tuple[State, dict[str, Any]]:
-    """The state in a file, and the plain data saved with it; `accept` refuses that data by raising a `RunError`.
+    """The state in a file, and the plain data saved with it, which `accept` may refuse by raising a `RunError`.
 
-    `build(about, load)` makes the state: `about` are the data of the solver, and `load` takes a tree of arrays to the
-    same tree with the arrays of the file.
+    `build(about, load)` makes the state from that data; `load` returns a tree of arrays with those of the file in place
+    of its own.
     """
     arrays, metadata = read_tensors(path)
     if metadata.get("format") != FORMAT:
@@ -107,7 +107,7 @@ def _step(path: Path) -> int:
 def _leaves_by_name(state: Any) -> dict[str, Any]:
     """The arrays and numbers in a state, by their names.
 
-    Other leaves, such as an activation function, are not saved: whoever makes the network anew provides them.
+    Other leaves, such as an activation function, are not saved: a resumed run has them from the network it makes.
     """
     leaves = jax.tree_util.tree_flatten_with_path(eqx.filter(state, _is_saved))[0]
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}

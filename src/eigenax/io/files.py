@@ -16,7 +16,7 @@ from eigenax.errors import RunError
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write to a neighbour, flush it to the disk, then rename: a reader never sees half a file."""
+    """Write another file beside it, flush that to the disk, then rename it: a reader never sees half a file."""
     data = content.encode() if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.partial")
     with explained(path):
@@ -104,7 +104,7 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def check_format(path: Path, found: str | None, wanted: str, holds: str) -> None:
-    """Refuse a file of another format; the error says whether only the version differs or the content does."""
+    """Refuse a file of another format; the error says whether it is of another version or holds something else."""
     if found == wanted:
         return
     # The last part of a format is its version.

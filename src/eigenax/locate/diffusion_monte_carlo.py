@@ -22,8 +22,8 @@ LAST_STEPS = 40
 FIRST_STEP, LAST_STEP = 1.0, 0.1
 """Time steps in units of 1 / (the spread of V among the walkers): coarse while they gather, fine at the end."""
 CLIPPED = 0.02
-"""This share of the walkers, those of lowest V, count as having the V of the next one: otherwise the descendants of a
-single walker close to a nucleus would replace all others."""
+"""V is raised to this quantile of V among the walkers where it is lower: otherwise the descendants of a single walker
+close to a nucleus would replace all others."""
 SCAN_FACTOR = 32
 """The scan for narrow holes of the potential, which walkers would miss, looks at this many points for each walker."""
 COOLING_STEPS = 300
@@ -33,7 +33,7 @@ WARMEST = 8.0
 WALKERS = 4096
 """The number of walkers."""
 FAR = 4.0
-"""In d dimensions a point is far from the ground state at FAR (1 + √d/2) standard deviations."""
+"""In d dimensions a point is far from the ground state beyond FAR (1 + √d/2) of its standard deviations."""
 LEAST_FAR = 0.03
 """If fewer than this share of the colder annealed points are far away, there is no other well."""
 EARLY_STEPS = 50
@@ -59,7 +59,7 @@ class Explored(NamedTuple):
     points: Float[np.ndarray, "b d"]
     """Walkers, whose density is that of the ground state v."""
     descendants: Float[np.ndarray, " b"]
-    """The number of descendants of each walker, in the mean proportional to v there."""
+    """The number of descendants of each walker; its expected value is proportional to v at the walker."""
     passed: Float[np.ndarray, "p d"]
     """Where walkers were on the way to the ground state."""
     cooled: Float[np.ndarray, "c d"]
@@ -72,12 +72,12 @@ class Explored(NamedTuple):
 
     @property
     def everywhere(self) -> Float[np.ndarray, "a d"]:
-        """The same, and up to as many points of the ground state, which a poor basis may have missed."""
+        """`elsewhere`, and up to as many points of the ground state, since a poor basis may miss even that."""
         return np.concatenate([self.elsewhere, self.points[: len(self.elsewhere)]])
 
     @property
     def other_wells(self) -> Float[np.ndarray, "w d"]:
-        """Those of the colder half of annealed points that are far from the ground state; none if they are too few."""
+        """The points far from the ground state, of the colder half of `cooled`; none if they are too few for a well."""
         dims = self.points.shape[1]
         inverse = np.linalg.pinv(np.cov(self.points.T).reshape(dims, dims))
         away = self.cooled[: len(self.cooled) // 2] - self.points.mean(0)
@@ -120,7 +120,7 @@ def _walked(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) -> tu
             :REMEMBERED
         ]
 
-    # One split for all: a key that is folded in besides may be one of those split off.
+    # All keys come from one split: a fold_in(key, 1) beside it would be the second of them.
     for_start, *for_steps, for_times, for_choice, for_cooling = jax.random.split(key, 6)
     start = box.icdf(shifted_lattice(for_start, walkers, box.n_uniforms))
     coarse_to_fine, fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS), jnp.full(LAST_STEPS, LAST_STEP)

@@ -58,7 +58,9 @@ class Classical(NamedTuple):
     """Features that a classical method finds in one video, and how slow they are in another."""
 
     components: Projection
+    """From rows to principal components."""
     after: Function
+    """From these components to features."""
     slowness: Float[np.ndarray, " n"]
     """NaN for features beyond those that have enough variance."""
 
@@ -75,22 +77,21 @@ class Classical(NamedTuple):
 
 
 def classical_features(seen: Video, other: Video, n: int, progress: bool = False) -> dict[str, Classical]:
-    """The n features that principal components, linear and quadratic slow feature analysis find in one video, and
-    their slowness in another.
+    """The n features that each of three methods finds in one video, and their slowness in another.
 
-    PCA: the first n principal components. Linear: the slowest combinations of a larger number of them. Quadratic: the
-    slowest combinations of the products of the slowest linear features. Both numbers are those with the slowest
-    features on the last tenth of the video, when found on the rest of it.
+    PCA: the first n principal components. Linear SFA: the slowest combinations of more of them. Quadratic SFA: the
+    slowest combinations of the products of some of the slowest linear features. How many are combined is chosen on the
+    last tenth of the video, by the slowness there of features found on the rest.
     """
     components = principal_components(seen.look(evenly_spread(len(seen.begins))), max(n, *COMPONENTS))
     rows, other_rows = (
-        by_pieces(_components_seen(video, components), len(video.begins), progress) for video in (seen, other)
+        by_pieces(_to_components(video, components), len(video.begins), progress) for video in (seen, other)
     )
     part = len(rows) - int(CHOOSING * len(rows))
     found_in = {stop: moments_of(rows[:stop], seen.begins[:stop]) for stop in (part, len(rows))}
 
     def best(keeps: Sequence[int], found: Callable[[int, int], Function]) -> tuple[int, Function]:
-        """How many columns to keep, and what is found of them in all rows."""
+        """How many columns to keep, as chosen on the last part, and the features found in so many of all rows."""
         scores = {}
         for keep in sorted({min(max(n, keep), rows.shape[1]) for keep in keeps}):
             values = _slowness(found(keep, part), rows[part:], seen.begins[part:], n)
@@ -124,5 +125,5 @@ def _slowness(
     return np.pad(values, (0, n - len(values)), constant_values=np.nan)
 
 
-def _components_seen(video: Video, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
+def _to_components(video: Video, components: Projection) -> Callable[[Int[np.ndarray, " b"]], Array]:
     return lambda numbers: components(video.look(numbers))

@@ -16,7 +16,7 @@ ZERO = 1e-10
 
 
 class Decomposition(NamedTuple):
-    """The smallest eigenvalues of (D − A) v = λ D v, without the constant's, and eigenvectors orthonormal under D."""
+    """The smallest eigenvalues of (D − A) v = λ D v and its eigenvectors, orthonormal under D, without the constant."""
 
     eigenvalues: Float[np.ndarray, " n"]
     vectors: Float[np.ndarray, "N n"]
@@ -40,16 +40,17 @@ def _constant_first(
 ) -> Float[np.ndarray, "N m"]:
     """Rotate the eigenvectors of zero so that the first is constant: a disconnected graph has several of them."""
     zeros = int(max(1, (values < ZERO).sum()))
-    parts = vectors[:, :zeros].T @ shares  # the constant's, in the inner product in which they are orthonormal
-    turn = np.linalg.qr(np.concatenate([parts[:, None], np.eye(zeros)], 1))[0]
-    return np.concatenate([vectors[:, :zeros] @ turn, vectors[:, zeros:]], 1)
+    # The coefficients of the constant, in the inner product in which the eigenvectors are orthonormal.
+    constant = vectors[:, :zeros].T @ shares
+    rotation = np.linalg.qr(np.concatenate([constant[:, None], np.eye(zeros)], 1))[0]
+    return np.concatenate([vectors[:, :zeros] @ rotation, vectors[:, zeros:]], 1)
 
 
 class Nystrom(NamedTuple):
     """Eigenvectors of the graph of landmarks, extended to any x by v(x) = Σ_j P(x, j) v_j / (1 − λ).
 
-    P(x, j) is the share of landmark j in the affinities of x. They are equal for its `neighbours` nearest landmarks and
-    zero for others; with `neighbours` = 0 they are exp(−gamma |x − y|²) for all landmarks.
+    P(x, j) is the affinity of x to landmark j, divided by the sum over all landmarks. It is the same for the
+    `neighbours` nearest landmarks and zero for others; with `neighbours` = 0, affinities are exp(−gamma |x − y|²).
     """
 
     landmarks: Float[np.ndarray, "m d"]
@@ -76,25 +77,26 @@ class Nystrom(NamedTuple):
 
     def __call__(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
         """The functions at any rows, computed in pieces."""
-        extend = self._near() if self.neighbours else self._all
+        extend = self._from_nearest() if self.neighbours else self._from_all
         pieces = [extend(rows[start : start + PIECE]) for start in range(0, len(rows), PIECE)]
-        faded = 1 - self.found.eigenvalues  # where this is zero, the extension is not defined, and set to zero
-        return np.concatenate(pieces) * np.where(np.abs(faded) > ZERO, 1 / np.where(faded == 0, 1, faded), 0)
+        divisors = 1 - self.found.eigenvalues
+        known = np.abs(divisors) > ZERO  # the extension is not defined for other functions, and is zero
+        return np.concatenate(pieces) * np.where(known, 1 / np.where(known, divisors, 1), 0)
 
-    def _near(self) -> Callable[[np.ndarray], np.ndarray]:
+    def _from_nearest(self) -> Callable[[np.ndarray], np.ndarray]:
         from sklearn.neighbors import NearestNeighbors
 
         search = NearestNeighbors(n_neighbors=min(self.neighbours, len(self.landmarks))).fit(self.landmarks)
         return lambda rows: self.found.vectors[search.kneighbors(rows, return_distance=False)].mean(1)
 
-    def _all(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
+    def _from_all(self, rows: Float[np.ndarray, "p d"]) -> Float[np.ndarray, "p n"]:
         exponents = -self.gamma * squared_distances(rows, self.landmarks)
         shares = np.exp(exponents - exponents.max(1, keepdims=True))
         return shares @ self.found.vectors / shares.sum(1, keepdims=True)
 
 
 def landmarks_within(size: int, rows: Float[np.ndarray, "N d"], n: int, seed: int) -> Float[np.ndarray, "m d"]:
-    """As many random rows as make a model with n functions of at most `size` bytes; all rows if they fit.
+    """Random rows, as many as a model of n functions can keep in `size` bytes; all rows if they fit.
 
     >>> landmarks_within(4 * (3 + 2) * 10 + 8, np.zeros((100, 3)), n=2, seed=0).shape
     (10, 3)
@@ -104,7 +106,7 @@ def landmarks_within(size: int, rows: Float[np.ndarray, "N d"], n: int, seed: in
 
 
 class Likeness(NamedTuple):
-    """How similar two embeddings of the same rows, with equally many columns, are."""
+    """The similarity of two embeddings of the same rows in equally many dimensions."""
 
     subspace_distance: float
     """Distance between the spans of the columns: 0 if they are equal, 1 if they are orthogonal."""

@@ -12,6 +12,7 @@ from eigenax.errors import InputError
 WALL, FREE = "X#", " ."
 """Characters of a map."""
 MOVES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
+"""From a cell to its four neighbours."""
 
 
 class Grid(NamedTuple):
@@ -32,19 +33,19 @@ class Grid(NamedTuple):
         return numbers
 
     def edges(self) -> Int[np.ndarray, "edges 2"]:
-        """Pairs of free cells side by side, each once."""
+        """The numbers of any two neighbouring free cells, each pair once."""
         n = self.numbers
         pairs = [np.stack([a.ravel(), b.ravel()], 1) for a, b in ((n[:, :-1], n[:, 1:]), (n[:-1], n[1:]))]
         both = np.concatenate(pairs)
         return both[(both >= 0).all(1)]
 
     def steps(self, count: int, seed: int = 0) -> Int[np.ndarray, "2 count"]:
-        """Numbers of the cells before and after this many random moves from random cells; at a wall, a move stays."""
+        """Numbers of the cells before and after `count` random moves from random cells; walls stop a move."""
         rng, cells = np.random.default_rng(seed), self.cells
         before = rng.integers(0, len(cells), count)
         x, y = (cells[before] + MOVES[rng.integers(0, len(MOVES), count)]).T
-        walled = np.pad(self.numbers, 1, constant_values=-1)
-        after = walled[y + 1, x + 1]
+        framed = np.pad(self.numbers, 1, constant_values=-1)
+        after = framed[y + 1, x + 1]
         return np.stack([before, np.where(after >= 0, after, before)])
 
     def picture(self, values: Float[np.ndarray, " cells"]) -> Float[np.ndarray, "height width"]:
@@ -55,7 +56,7 @@ class Grid(NamedTuple):
 
 
 def parse_map(text: str, name: str = "the map") -> Grid:
-    """A map from lines of X or # for walls and blanks or dots for free cells; what is beyond the end of a line is wall.
+    """Read a map: X and # are walls, blanks and dots are free cells, and beyond the end of a line there is wall.
 
     >>> parse_map("XXXX\\nX  X\\nXXXX").cells.tolist()
     [[1, 1], [2, 1]]
@@ -94,7 +95,7 @@ def read_map(name: str) -> Grid:
 
 
 def rooms(across: int, side: int, seed: int = 0) -> Grid:
-    """Square rooms in rows and columns, with a door at a random place in every wall between two."""
+    """`across` × `across` rooms of `side` × `side` cells, with a door at a random place of each wall between two."""
     rng, pitch = np.random.default_rng(seed), side + 1
     free = np.ones((across * pitch + 1, across * pitch + 1), bool)
     free[::pitch] = free[:, ::pitch] = False
@@ -106,7 +107,7 @@ def rooms(across: int, side: int, seed: int = 0) -> Grid:
 
 
 def maze(cells: int, seed: int = 0) -> Grid:
-    """A maze without loops, made by a random walk that backtracks where it is stuck."""
+    """A maze without loops, with `cells` × `cells` places that a random walk joins, going back where it is stuck."""
     rng, free = np.random.default_rng(seed), np.zeros((2 * cells + 1, 2 * cells + 1), bool)
     free[1, 1], path = True, [np.array([1, 1])]
     while path:

@@ -18,7 +18,7 @@ class SpINSettings(Settings):
     optimizer: Literal["adam", "rmsprop"] = "adam"
     """Which optax optimiser takes the gradients."""
     decay: float = 0.99
-    """Share of its second moment that the optimiser keeps at each step; its memory must be longer than that of β."""
+    """Decay of the optimiser's average of squared gradients; it must remember for longer than β does."""
     learning_rate: float = 1e-3
     """Learning rate at the first step."""
     average: Literal["moments", "jacobian"] = "moments"
@@ -30,7 +30,7 @@ class SpINSettings(Settings):
     orthonormal_pull: float = 1.0
     """Pull of the raw functions towards the orthonormal ones."""
     rescale: bool = True
-    """Measure the residual of each function in units of the spectrum's size."""
+    """Divide residuals by the size of the spectrum, so that the unit of the operator does not matter."""
     finish: Literal["eigh", "cholesky"] = "eigh"
     """Diagonalise the small matrix Λ at the end, or keep the paper's triangular orthonormalisation."""
 
@@ -43,7 +43,7 @@ class SpINSettings(Settings):
             raise ValueError(f"--ema-rate must be at most 1, which is no averaging; got {self.ema_rate}")
 
     def solver(self, learning_rate: "optax.Schedule", batch: int, corrected: bool = True) -> "SpIN":
-        """The SpIN solver; without bias correction it averages moments, since both averages are then the same."""
+        """The SpIN solver. Without bias correction β is 1, which makes both averages the same: it takes the cheaper."""
         import optax
 
         from eigenax.solvers.schedules import ema_schedule

@@ -43,8 +43,6 @@ class Stream(enum.IntEnum):
     """Points that tell where residuals are."""
     ELSEWHERE = 14
     """Draws of held-out data that eigenvalues are measured on, where these have no order."""
-    DIFFUSION_AGAIN = 15
-    """Further walks of diffusion Monte Carlo; the number of each is folded in."""
 
     # Folded into the key of `TRAINING`, as are the numbers of the steps, counted from zero.
     HELD_OUT = 2**31 - 2

@@ -120,8 +120,7 @@ def _walked(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) -> tu
             :REMEMBERED
         ]
 
-    # All keys come from one split: a fold_in(key, 1) beside it would be the second of them.
-    for_start, *for_steps, for_times, for_choice, for_cooling = jax.random.split(key, 6)
+    for_start, *for_steps = jax.random.split(key, 3)
     start = box.icdf(shifted_lattice(for_start, walkers, box.n_uniforms))
     coarse_to_fine, fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS), jnp.full(LAST_STEPS, LAST_STEP)
     keys = jnp.concatenate(
@@ -129,6 +128,7 @@ def _walked(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) -> tu
     )
     steps = keys, jnp.concatenate([coarse_to_fine, fine]), jnp.arange(STEPS + LAST_STEPS)
     (_, at_ground, ancestors), earlier = jax.lax.scan(move, (start, start, here), steps)
+    for_times, for_choice, for_cooling = jax.random.split(jax.random.fold_in(key, 1), 3)
     times = jnp.exp(jax.random.uniform(for_times, (walkers // 4,), maxval=jnp.log(EARLY_STEPS))).astype(int)
     passed = earlier[times, jax.random.randint(for_choice, times.shape, 0, REMEMBERED)]
     many = box.icdf(shifted_lattice(for_start, SCAN_FACTOR * walkers, box.n_uniforms))
@@ -179,9 +179,9 @@ def explore(problem: Problem, repeat: int = 0) -> Explored | None:
     if domain is None or domain.embedding is not None or not can_diffuse(problem.descending, domain.box):
         return None
     key = stream(problem.seed, Stream.DIFFUSION)
-    if repeat:
-        key = jax.random.fold_in(stream(problem.seed, Stream.DIFFUSION_AGAIN), repeat)
-    return diffusion_monte_carlo(problem.descending, domain.box, key, WALKERS)
+    return diffusion_monte_carlo(
+        problem.descending, domain.box, jax.random.fold_in(key, repeat) if repeat else key, WALKERS
+    )
 
 
 def can_diffuse(operator: Operator, box: Box) -> bool:

@@ -134,10 +134,20 @@ class OnStates(NodalBasis):
         )
 
     def measured(self, found: Eigenvectors) -> Solution:
-        """Errors from the scatter between groups of steps, and from values on held-out steps."""
+        """Errors from the scatter between groups of steps, from a step that was not seen, and from held-out steps."""
         n = self.problem.n
         scatter, residuals = self.steps.errors(_lookup(found.functions), found.values)
+        scatter = np.hypot(scatter, self._effect_of_an_unseen_step(found.functions))
         return Solution(found.values, np.eye(n), scatter, np.abs(self._held_out_values() - found.values), residuals)
+
+    def _effect_of_an_unseen_step(self, functions: Float[np.ndarray, "nodes n"]) -> Float[np.ndarray, " n"]:
+        """How far one more step moves each value, between the two states that the function tells apart most.
+
+        Scatter does not tell of steps that are possible but were never taken. Among N steps their share is about 1/N at
+        most, so that this matters only for few steps.
+        """
+        span = np.ptp(functions[self.graph.counts > 0], axis=0)
+        return abs(self.scale) / 2 * span**2 / len(self.states.before)
 
     def _held_out_values(self) -> Float[np.ndarray, " n"]:
         """The values, on one half of the steps, of functions found on the other."""

@@ -388,7 +388,7 @@ class Drift(ex.Operator):
 
 
 def test_a_tol_is_not_reached_where_the_residual_says_otherwise():
+    solver = ex.RayleighRitz(n_basis=64, samples=2**13)
     with pytest.warns(RuntimeWarning, match=r"tol = 0.01 was not reached .*modes 1, 2 of 2"):
-        solver = ex.RayleighRitz(n_basis=64, samples=2**13)
         modes = ex.solve(Drift(), ex.Box(0, 1), n=2, tol=1e-2, solver=solver, max_steps=1, progress=False)
     assert modes.stop_reason is ex.StopReason.MAX_STEPS

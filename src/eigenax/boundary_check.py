@@ -4,9 +4,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from eigenax.domains.base import Domain
 from eigenax.sources.base import Source
@@ -50,12 +51,17 @@ def warn_of_violations(domain: Domain, source: Source, network: Any) -> None:
 
 def _values_and_slopes(network: Any) -> tuple[OfPoints, OfPoints]:
     """The values of a network, and its slopes along an axis, at points; each is compiled once for all axes."""
+    return (lambda x, axis: _values(network, x)), (lambda x, axis: _slopes(network, x, jnp.asarray(axis)))
 
-    def slope(x: Array, axis: Int[Array, ""]) -> Array:
-        return jax.jvp(network, (x,), (jnp.zeros_like(x).at[axis].set(1.0),))[1]
 
-    values, slopes = (jax.jit(jax.vmap(one, (0, None))) for one in (lambda x, axis: network(x), slope))
-    return values, slopes
+@eqx.filter_jit
+def _values(network: Any, x: Float[Array, "b d"]) -> Float[Array, "b k"]:
+    return jax.vmap(network)(x)
+
+
+@eqx.filter_jit
+def _slopes(network: Any, x: Float[Array, "b d"], axis: Int[Array, ""]) -> Float[Array, "b k"]:
+    return jax.vmap(lambda one: jax.jvp(network, (one,), (jnp.zeros_like(one).at[axis].set(1.0),))[1])(x)
 
 
 def _violates(

@@ -1,5 +1,7 @@
 """Surfaces: their area, what happens at the edge of their parameters, and the spectrum of a sphere from samples."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +12,6 @@ import eigenax as ex
 from eigenax.domains.surface import SphereEmbedding, Surface, TorusEmbedding, sphere, torus
 from eigenax.lab.spectra.sphere import sphere_spectrum
 from eigenax.operators.laplace_beltrami import LaplaceBeltrami
-
-SPHERE, TORUS = sphere(1.5), torus(2.0, 0.7)
 
 
 def circle(q):
@@ -24,19 +24,32 @@ def hypersphere(q):
     return jnp.concatenate([ones, sines]) * jnp.concatenate([jnp.cos(q), ones])
 
 
+MADE = {
+    "sphere": cache(lambda: sphere(1.5)),
+    "torus": cache(lambda: torus(2.0, 0.7)),
+    "circle": cache(lambda: Surface(ex.Box(0, 2 * np.pi), circle)),
+    "three-sphere": cache(lambda: Surface(ex.Box(0, [np.pi, np.pi, 2 * np.pi]), hypersphere)),
+    "oblique plane": lambda: Surface(ex.Box((0, -1), (2, 3)), lambda q: jnp.stack([q[0] + q[1], q[1], 2 * q[0]])),
+    "disc": cache(lambda: Surface(ex.Box((0, 0), (1, 2 * np.pi)), disc)),
+    "annulus": lambda: Surface(ex.Box((0.5, 0), (1, 2 * np.pi)), disc),
+    "strip": lambda: Surface(ex.Box((0, -0.5), (2 * np.pi, 0.5)), strip),
+    "half a sphere": lambda: Surface(ex.Box((0, 0), (np.pi / 2, 2 * np.pi)), SphereEmbedding(1.5)),
+}
+"""Surfaces, each of which a program is compiled for when it is made."""
+
+
 @pytest.mark.parametrize(
     ("surface", "area"),
     [
-        (SPHERE, 4 * np.pi * 1.5**2),
-        (TORUS, 4 * np.pi**2 * 2.0 * 0.7),
-        (Surface(ex.Box(0, 2 * np.pi), circle), 6 * np.pi),
-        (Surface(ex.Box(0, [np.pi, np.pi, 2 * np.pi]), hypersphere), 2 * np.pi**2),
-        (Surface(ex.Box((0, -1), (2, 3)), lambda q: jnp.stack([q[0] + q[1], q[1], 2 * q[0]])), 24),
+        ("sphere", 4 * np.pi * 1.5**2),
+        ("torus", 4 * np.pi**2 * 2.0 * 0.7),
+        ("circle", 6 * np.pi),
+        ("three-sphere", 2 * np.pi**2),
+        ("oblique plane", 24),
     ],
-    ids=["sphere", "torus", "circle", "three-sphere", "oblique plane"],
 )
 def test_areas_are_exact(surface, area):
-    assert surface.area == pytest.approx(area, rel=1e-12)
+    assert MADE[surface]().area == pytest.approx(area, rel=1e-12)
 
 
 def test_beyond_three_axes_areas_are_good_to_a_millionth():
@@ -53,7 +66,7 @@ class Corners(ex.Box):
 
 @pytest.mark.parametrize("x64", [False, True])
 def test_draws_from_the_very_edge_are_brought_inside_where_there_is_area(x64):
-    poles = Surface(Corners((0.0, 0.0), (np.pi, 2 * np.pi)), SPHERE.embedding)
+    poles = Surface(Corners((0.0, 0.0), (np.pi, 2 * np.pi)), MADE["sphere"]().embedding)
 
     @jax.jit
     def weighed(key):
@@ -91,10 +104,10 @@ def test_ritz_values_of_random_functions_on_the_sphere_are_its_spectrum(float64)
 
 def test_equal_embeddings_are_equal_so_that_nothing_is_compiled_twice():
     again = SphereEmbedding(1.5)
-    assert again == SPHERE.embedding
-    assert hash(again) == hash(SPHERE.embedding)
-    assert SphereEmbedding(1.0) != SPHERE.embedding
-    assert TorusEmbedding(2.0, 0.7) == TORUS.embedding
+    assert again == MADE["sphere"]().embedding
+    assert hash(again) == hash(MADE["sphere"]().embedding)
+    assert SphereEmbedding(1.0) != MADE["sphere"]().embedding
+    assert TorusEmbedding(2.0, 0.7) == MADE["torus"]().embedding
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, float("nan"), float("inf")])
@@ -145,23 +158,22 @@ def strip(q):
 @pytest.mark.parametrize(
     ("surface", "edge"),
     [
-        (SPHERE, None),
-        (ex.torus(2, 0.5), None),
-        (Surface(ex.Box(0, 2 * np.pi), circle), None),
-        (Surface(ex.Box(0, [np.pi, np.pi, 2 * np.pi]), hypersphere), None),
-        (Surface(ex.Box((0, 0), (1, 2 * np.pi)), disc), "parameter 0 = 1"),
-        (Surface(ex.Box((0.5, 0), (1, 2 * np.pi)), disc), "parameter 0 = 0.5"),
-        (Surface(ex.Box((0, -0.5), (2 * np.pi, 0.5)), strip), "parameter 1 = -0.5"),
-        (Surface(ex.Box((0, 0), (np.pi / 2, 2 * np.pi)), SPHERE.embedding), "parameter 0 = 1.5708"),
+        ("sphere", None),
+        ("torus", None),
+        ("circle", None),
+        ("three-sphere", None),
+        ("disc", "parameter 0 = 1"),
+        ("annulus", "parameter 0 = 0.5"),
+        ("strip", "parameter 1 = -0.5"),
+        ("half a sphere", "parameter 0 = 1.5708"),
     ],
-    ids=["sphere", "torus", "circle", "hypersphere", "disc", "annulus", "strip", "half a sphere"],
 )
 def test_edges_are_told_from_poles_and_seams(surface, edge):
-    assert surface.open_edge() == edge
+    assert MADE[surface]().open_edge() == edge
 
 
 def test_a_surface_with_an_edge_is_refused_where_operators_take_derivatives():
-    surface = Surface(ex.Box((0, 0), (1, 2 * np.pi)), disc)
+    surface = MADE["disc"]()
     with pytest.raises(ValueError, match=r"the Surface has an edge at parameter 0 = 1, .*or a Box"):
         ex.solve(-ex.LaplaceBeltrami(disc), surface, 2, progress=False)
     near = ex.Kernel(lambda a, b: jnp.exp(-jnp.sum((disc(a) - disc(b)) ** 2)))

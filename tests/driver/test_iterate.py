@@ -1,5 +1,6 @@
 """The loop: traced once, the same bits however it is cut, stopped by NaN or Ctrl-C with the last good state."""
 
+import functools
 import os
 import signal
 
@@ -20,6 +21,7 @@ from eigenax.solvers.default_parts import network_key
 BOX = ex.Box(-5, 5, dims=1)
 
 
+@functools.cache
 def oscillator():
     return -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
 

@@ -12,15 +12,15 @@ from eigenax.solvers.default_parts import network_key
 
 
 @pytest.mark.parametrize(
-    "network",
+    "made",
     [
-        ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=network_key(0)),
-        ex.WithConstant(ex.EnsembleMLP(2, 2, width=4, key=network_key(0))),
-        ex.Compose(CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=network_key(0))),
+        lambda: ex.MLP(2, 3, sparsity="paper", width=12, depth=1, key=network_key(0)),
+        lambda: ex.WithConstant(ex.EnsembleMLP(2, 2, width=4, key=network_key(0))),
+        lambda: ex.Compose(CuspInputs((0.0, 0.0)), ex.MLP(8, 3, key=network_key(0))),
     ],
 )
-def test_every_network_of_ours_can_be_saved(network):
-    arrays = {}
+def test_every_network_of_ours_can_be_saved(made):
+    network, arrays = made(), {}
     back = decode(json.loads(json.dumps(encode(network, arrays))), arrays)
     assert eqx.tree_equal(network, back)
 

@@ -54,12 +54,21 @@ def rows(outputs=MODES):
 
 
 def operator(sign=1):
-    return sign * OnAllStates(jnp.asarray(small_matrix()[0], jnp.float32))
+    return OnAllStates(jnp.asarray(sign * small_matrix()[0], jnp.float32))
 
 
-def run(solver, sign=1, steps=3000, outputs=MODES):
-    state = solver.begin(rows(outputs), outputs)
-    return jax.jit(lambda s: jax.lax.scan(lambda s, _: solver.update(operator(sign), s, ALL), s, length=steps))(state)
+def run(solver, sign=1, steps=3000):
+    return _run(solver, operator(sign), solver.begin(rows(), MODES), steps)
+
+
+@eqx.filter_jit
+def _run(solver, operator, state, steps):
+    return jax.lax.scan(lambda s, _: solver.update(operator, s, ALL), state, length=steps)
+
+
+@eqx.filter_jit
+def update(solver, operator, state, batch):
+    return solver.update(operator, state, batch)
 
 
 def ordered_quotients(state):
@@ -221,7 +230,7 @@ def test_a_string_fixed_at_both_ends_from_samples(solver, finish):
 @pytest.mark.parametrize("solver", [Trace(optax.sgd(0.1)), AugmentedLagrangian(optax.sgd(0.1))])
 def test_a_failed_cholesky_is_reported_not_hidden(solver):
     network = Rows(jnp.zeros((MODES, STATES)))
-    assert not solver.update(operator(), solver.begin(network, MODES), ALL)[1].healthy
+    assert not update(solver, operator(), solver.begin(network, MODES), ALL)[1].healthy
 
 
 def test_functions_that_share_parameters_cannot_learn_one_after_the_other():

@@ -40,8 +40,17 @@ def drawn_in_proportion(key: PRNGKeyArray, weights: Float[Array, " b"], size: in
     >>> drawn_in_proportion(jax.random.key(0), jnp.array([0.0, 1.0, 3.0]), 4)
     Array([1, 2, 2, 2], dtype=int32)
     """
+    return resampled(jax.random.uniform(key, dtype=weights.dtype), weights, size)
+
+
+def resampled(offset: Float[Array, ""], weights: Float[Array, " b"], size: int) -> Int[Array, " n"]:
+    """The same, from a random number between 0 and 1 that was drawn before.
+
+    >>> resampled(jnp.asarray(0.5), jnp.array([0.0, 1.0, 3.0]), 4)
+    Array([1, 2, 2, 2], dtype=int32)
+    """
     sums = jnp.cumsum(weights)
-    places = (jnp.arange(size) + jax.random.uniform(key, dtype=weights.dtype)) / size
+    places = (jnp.arange(size) + offset) / size
     return jnp.searchsorted(sums / sums[-1], places).clip(0, len(sums) - 1)
 
 

@@ -86,8 +86,11 @@ def _next_snapshot(problem: Problem, solver: Solver, before: Snapshot, key: Any)
     check_errors = reason or solver.has_long_steps or is_due(before.step, step, total)
     if problem.tol is not None and check_errors:
         with contextlib.suppress(SingularMomentsError):  # still linearly dependent functions have no errors yet
-            modes = solver.modes(problem, state)
-            reason = StopReason.TOL if within_tol(modes, problem.tol).all() else reason
+            measured = solver.measured(problem, state)
+            # What may have been missed is searched for only where that can matter: it only makes errors larger.
+            if reason or within_tol(measured, problem.tol).all():
+                modes = solver.with_missed(problem, measured)
+                reason = StopReason.TOL if within_tol(modes, problem.tol).all() else reason
     seconds, compiling = clock.read()
     seconds, compiling = before.seconds + seconds, before.compile_seconds + compiling
     return Snapshot(step, total, seconds, compiling, info.metrics, state, reason), modes

@@ -9,25 +9,24 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
-from eigenax.core.lattice import drawn_in_proportion, shifted_lattice
+from eigenax.core.lattice import resampled, shifted_lattice
 from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
+from eigenax.locate.walk_numbers import (
+    COOLING_STEPS,
+    LAST_STEPS,
+    REMEMBERED,
+    SCAN_FACTOR,
+    STEPS,
+    WalkNumbers,
+    walk_numbers,
+)
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 
-STEPS = 400
-"""Steps after which walkers have the density of the ground state."""
-LAST_STEPS = 40
-"""Further steps, over which the descendants of each walker are counted."""
-FIRST_STEP, LAST_STEP = 1.0, 0.1
-"""Time steps in units of 1 / (the spread of V among the walkers): coarse while they gather, fine at the end."""
 CLIPPED = 0.02
 """V is raised to this quantile of V among the walkers where it is lower: otherwise the descendants of a single walker
 close to a nucleus would replace all others."""
-SCAN_FACTOR = 32
-"""The scan for narrow holes of the potential, which walkers would miss, looks at this many points for each walker."""
-COOLING_STEPS = 300
-"""Metropolis steps of the annealing."""
 WARMEST = 8.0
 """The highest final temperature of annealed points, in units of the lowest, which is about the ground state's."""
 WALKERS = 4096
@@ -36,10 +35,6 @@ FAR = 4.0
 """In d dimensions a point is far from the ground state beyond FAR (1 + √d/2) of its standard deviations."""
 LEAST_FAR = 0.03
 """If fewer than this share of the colder annealed points are far away, there is no other well."""
-EARLY_STEPS = 50
-"""Positions of walkers in the first steps, up to this one, are kept as places where higher states may be."""
-REMEMBERED = 64
-"""Walkers whose positions are kept at each step."""
 PROBE_POINTS = 256
 """Points at which it is checked that an operator is of the form −D ∇² + V."""
 
@@ -97,50 +92,48 @@ def diffusion_monte_carlo(operator: Operator, box: Box, key: PRNGKeyArray, walke
     Higher states may be where walkers were on the way, and in other wells: since all walkers end in the deepest well,
     further points are annealed, each in the well it is in.
     """
-    return Explored(*(np.asarray(part, np.float64) for part in _walked(operator, box, key, walkers)))
+    draws = walk_numbers(key, walkers, box.n_uniforms, box.shape[0])
+    return Explored(*(np.asarray(part, np.float64) for part in _walked(operator, box, draws)))
 
 
 @eqx.filter_jit
-def _walked(operator: Operator, box: Box, key: PRNGKeyArray, walkers: int) -> tuple[Array, Array, Array, Array]:
+def _walked(operator: Operator, box: Box, draws: WalkNumbers) -> tuple[Array, Array, Array, Array]:
     """The fields of `Explored`."""
+    walkers = len(draws.start)
     here = jnp.arange(walkers)
 
-    def move(before: tuple[Array, Array, Array], now: tuple[Array, Array, Array]) -> tuple[Any, Array]:
-        (x, at_ground, ancestors), (key, fineness, step) = before, now
+    def move(before: tuple[Array, Array, Array], now: tuple[Array, ...]) -> tuple[Any, Array]:
+        (x, at_ground, ancestors), (offset, gaussian, fineness, step) = before, now
         at_ground, ancestors = (jnp.where(step == STEPS, a, b) for a, b in ((x, at_ground), (here, ancestors)))
-        for_draw, for_move = jax.random.split(key)
         potential, diffusion = local_form(operator, x)
         lowest, low, middle = jnp.quantile(potential, jnp.asarray([CLIPPED, 2 * CLIPPED, 0.5]))
         potential = jnp.maximum(potential, lowest)
         longest = jnp.min((0.2 * jnp.asarray(box.half_width, x.dtype)) ** 2 / (2 * diffusion))
         time = jnp.minimum(fineness / jnp.maximum(middle - low, jnp.finfo(x.dtype).tiny), longest)
-        chosen = drawn_in_proportion(for_draw, jnp.exp(-time * (potential - lowest)), len(x))
-        moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * jax.random.normal(for_move, x.shape, x.dtype)
+        chosen = resampled(offset, jnp.exp(-time * (potential - lowest)), len(x))
+        moved = x[chosen] + jnp.sqrt(2 * time * diffusion) * gaussian
         return (_within_box(box, moved, x[chosen]), at_ground, ancestors[chosen]), x[:: len(x) // REMEMBERED][
             :REMEMBERED
         ]
 
-    for_start, *for_steps = jax.random.split(key, 3)
-    start = box.icdf(shifted_lattice(for_start, walkers, box.n_uniforms))
-    coarse_to_fine, fine = jnp.geomspace(FIRST_STEP, LAST_STEP, STEPS), jnp.full(LAST_STEPS, LAST_STEP)
-    keys = jnp.concatenate(
-        [jax.random.split(one, len(f)) for one, f in zip(for_steps, (coarse_to_fine, fine), strict=True)]
-    )
-    steps = keys, jnp.concatenate([coarse_to_fine, fine]), jnp.arange(STEPS + LAST_STEPS)
+    start = box.icdf(draws.start)
+    steps = draws.offsets, draws.moves, draws.fineness, jnp.arange(STEPS + LAST_STEPS)
     (_, at_ground, ancestors), earlier = jax.lax.scan(move, (start, start, here), steps)
-    for_times, for_choice, for_cooling = jax.random.split(jax.random.fold_in(key, 1), 3)
-    times = jnp.exp(jax.random.uniform(for_times, (walkers // 4,), maxval=jnp.log(EARLY_STEPS))).astype(int)
-    passed = earlier[times, jax.random.randint(for_choice, times.shape, 0, REMEMBERED)]
-    many = box.icdf(shifted_lattice(for_start, SCAN_FACTOR * walkers, box.n_uniforms))
+    passed = earlier[draws.times, draws.walkers]
+    many = box.icdf(draws.scan)
     potentials = jax.lax.map(lambda x: potential_of(operator, x), many.reshape(SCAN_FACTOR, walkers, -1)).ravel()
     _, deepest = jax.lax.top_k(-potentials, walkers // 16)
-    cooled = _annealed(operator, box, for_cooling, start[1::4].at[::4].set(many[deepest]), at_ground)
+    cooled = _annealed(operator, box, draws.cooling, start[1::4].at[::4].set(many[deepest]), at_ground)
     return at_ground, jnp.bincount(ancestors, length=walkers), passed, cooled
 
 
 def _annealed(
-    operator: Operator, box: Box, key: PRNGKeyArray, start: Float[Array, "c d"], ground: Float[Array, "b d"]
-) -> Float[Array, "c d"]:
+    operator: Operator,
+    box: Box,
+    gaussians: Float[Array, "c g q"],
+    start: Float[Array, "q d"],
+    ground: Float[Array, "b d"],
+) -> Float[Array, "q d"]:
     """Simulated annealing: where points come to as they cool down to about the energy of the ground state.
 
     Points do not replace each other, so a well keeps its points however deep the others are. Metropolis steps are at
@@ -154,10 +147,10 @@ def _annealed(
     hottest = jnp.maximum(jnp.quantile(begins, 0.5) - jnp.min(begins), coldest)
 
     def move(before: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
-        (x, energy), (key, share) = before, now
-        # One draw of Gaussians compiles quickly: |g| gives the size of a step, and (g² + h²)/2, which is exponentially
-        # distributed, stands for −log of the uniform number of the Metropolis rule.
-        size, first, second, *direction = jax.random.normal(key, (3 + x.shape[1], len(x)), x.dtype)
+        (x, energy), (drawn, share) = before, now
+        # |g| gives the size of a step, and (g² + h²)/2, which is exponentially distributed, stands for −log of the
+        # uniform number of the Metropolis rule.
+        size, first, second, *direction = drawn
         step = jnp.exp(-jnp.abs(size))[:, None] * width * jnp.stack(direction, 1)
         proposed = _within_box(box, x + step, x)
         there = potential_of(operator, proposed)
@@ -165,8 +158,7 @@ def _annealed(
         taken = (first**2 + second**2) / 2 > (there - energy) / temperature
         return (jnp.where(taken[:, None], proposed, x), jnp.where(taken, there, energy)), None
 
-    cooling = jax.random.split(key, COOLING_STEPS), jnp.linspace(0, 1, COOLING_STEPS)
-    (x, _), _ = jax.lax.scan(move, (start, begins), cooling)
+    (x, _), _ = jax.lax.scan(move, (start, begins), (gaussians, jnp.linspace(0, 1, COOLING_STEPS)))
     return x
 
 

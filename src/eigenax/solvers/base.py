@@ -67,6 +67,14 @@ class Solver(SolverChoice):
     def modes(self, problem: Problem, state: Any) -> Modes:
         """The current functions with their errors. Called at the end and, with a `tol`, from time to time."""
 
+    def measured(self, problem: Problem, state: Any) -> Modes:
+        """The modes before `with_missed`: what a `tol` is compared with first, at less cost."""
+        return self.modes(problem, state)
+
+    def with_missed(self, problem: Problem, modes: Modes) -> Modes:
+        """Modes that were measured, with errors that are larger where a search finds lower states."""
+        return modes
+
     def resolved(self, problem: Problem) -> "Solver":
         """This solver, with settings that depend on the problem filled in."""
         return self

@@ -177,10 +177,11 @@ class GradientSolver(Solver):
         return after._replace(kept=kept), Info(metrics, StopReason.OVERFITS if ended else None)
 
     def modes(self, problem: Problem, state: TrainingState) -> Modes:
-        """Measure the network on fresh samples, or the best one so far on held-out data, if there are any.
+        """Measure the network; for a differential operator, the errors include states that it has missed."""
+        return self.with_missed(problem, self.measured(problem, state))
 
-        For a differential operator, the errors include states that the network has missed.
-        """
+    def measured(self, problem: Problem, state: TrainingState) -> Modes:
+        """Measure the network on fresh samples, or the best one so far on held-out data, if there are any."""
         modes = measure(
             state.kept.network if state.kept is not None and state.kept.step > 0 else state.solver.network,
             problem.operator,
@@ -195,6 +196,10 @@ class GradientSolver(Solver):
         )
         if problem.source.held_out is not None:
             modes = measured_on_held_out(problem, modes, problem.source.held_out)
+        return modes
+
+    def with_missed(self, problem: Problem, modes: Modes) -> Modes:
+        """The same with larger errors where a differential operator has lower states than these."""
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:

@@ -1,6 +1,7 @@
 """Spectral inference networks: the paper's Algorithm 1, and a version that averages only two small matrices."""
 
 import dataclasses
+import functools
 import warnings
 from typing import Any, Literal, get_args
 
@@ -77,9 +78,9 @@ class SpIN(Averaging):
         """The solver; if it has no optimiser, with the default one and an `ema_rate` that follows its learning rate."""
         if self.optimizer is not None:
             return self
-        learning_rate = optax.exponential_decay(3e-3, self.total(problem, None), 1e-3)
-        ema_rate = ema_schedule(learning_rate) if self.ema_rate is None else self.ema_rate
-        return dataclasses.replace(self, optimizer=optax.adam(learning_rate), ema_rate=ema_rate)
+        optimizer, ema_rate = _default_optimizer(self.total(problem, None))
+        ema_rate = ema_rate if self.ema_rate is None else self.ema_rate
+        return dataclasses.replace(self, optimizer=optimizer, ema_rate=ema_rate)
 
     @property
     def averages_from_the_start(self) -> bool:
@@ -125,3 +126,13 @@ class SpIN(Averaging):
         contract = jac.contract_separate if is_separate(seen.network) else jac.contract
         of_batch = seen.gradient(seen.ku @ (by_pi * scale) + self.orthonormal_pull * away)
         return jax.tree.map(jnp.add, of_batch, contract(by_sigma * scale, half))
+
+
+@functools.cache
+def _default_optimizer(steps: int) -> tuple[optax.GradientTransformation, Schedule]:
+    """The default optimiser for so many steps, and an averaging rate that follows its learning rate.
+
+    The same objects for every run: programs are compiled anew for functions that they have not seen.
+    """
+    learning_rate = optax.exponential_decay(3e-3, steps, 1e-3)
+    return optax.adam(learning_rate), ema_schedule(learning_rate)

@@ -1,7 +1,12 @@
 """`eigenax slow` on real files: what it writes, and what it says of files that will not do."""
 
+import contextlib
+import io
 import json
+import shutil
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import imageio_ffmpeg
 import numpy as np
@@ -35,6 +40,24 @@ def array(tmp_path):
     return tmp_path / "swing.npy"
 
 
+class Learned(NamedTuple):
+    """A finished run that tests look at and leave as it is."""
+
+    run: Path
+    said: str
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Of an array that is no longer there: a model outlives what it was trained on."""
+    folder, said = tmp_path_factory.mktemp("learned"), io.StringIO()
+    np.save(folder / "swing.npy", swinging(120))
+    with contextlib.redirect_stdout(said):
+        assert slow(folder / "swing.npy", *SHORT, "--out", folder / "run") == 0
+    (folder / "swing.npy").unlink()
+    return Learned(folder / "run", said.getvalue())
+
+
 def write_mp4(path, frames):
     writer = imageio_ffmpeg.write_frames(str(path), frames.shape[2:0:-1], macro_block_size=1, pix_fmt_in="gray")
     writer.send(None)
@@ -64,28 +87,26 @@ def test_a_video_leaves_features_a_report_and_held_out_slowness(tmp_path, capsys
     np.testing.assert_allclose(modes(np.stack([frames[4], frames[5]])), features[5], rtol=1e-3, atol=1e-3)
 
 
-def test_a_classical_way_that_is_slower_on_held_out_time_is_offered(array, tmp_path, capsys):
-    assert slow(array, *SHORT, "--out", tmp_path / "run") == 0  # after 30 steps
-    result = json.loads((tmp_path / "run" / "result.json").read_text())
+def test_a_classical_way_that_is_slower_on_held_out_time_is_offered(learned, array, tmp_path):
+    result = json.loads((learned.run / "result.json").read_text())  # after 30 steps
     ways = {name: sum(result["columns"][name]) for name in ("held out", "PCA", "linear SFA", "quadratic SFA")}
     best = min(ways, key=ways.get)
     assert best != "held out"
     sums = f"its values sum to {ways[best]:.3g}, those learned to {ways['held out']:.3g}"
     said = f"{best} is slower on held-out time: {sums}"
-    assert said in " ".join(capsys.readouterr().out.split())
-    assert said in (tmp_path / "run" / "report.html").read_text()
-    file = tmp_path / "run" / f"{best.replace(' ', '-')}.safetensors"
+    assert said in " ".join(learned.said.split())
+    assert said in (learned.run / "report.html").read_text()
+    file = learned.run / f"{best.replace(' ', '-')}.safetensors"
     features = np.load(file.with_suffix(".npy"))
     np.testing.assert_allclose(delta_values([features[97:]]), result["columns"][best], rtol=1e-3)
     assert slow("--model", file, array, "--quiet", "--out", tmp_path / "again") == 0
     np.testing.assert_allclose(np.load(tmp_path / "again" / "features.npy"), features, rtol=1e-4, atol=1e-4)
 
 
-def test_a_model_is_applied_to_another_file(array, tmp_path):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+def test_a_model_is_applied_to_another_file(learned, tmp_path):
     np.save(tmp_path / "other.npy", swinging(50)[20:])
-    assert slow("--model", tmp_path / "first", tmp_path / "other.npy", "--quiet", "--out", tmp_path / "second") == 0
-    first, second = (np.load(tmp_path / name / "features.npy") for name in ("first", "second"))
+    assert slow("--model", learned.run, tmp_path / "other.npy", "--quiet", "--out", tmp_path / "second") == 0
+    first, second = (np.load(run / "features.npy") for run in (learned.run, tmp_path / "second"))
     assert second.shape == (30, 2)
     np.testing.assert_allclose(second[1:], first[21:50], rtol=1e-4, atol=1e-4)
     features = np.load(tmp_path / "second" / "features.npy")
@@ -93,9 +114,8 @@ def test_a_model_is_applied_to_another_file(array, tmp_path):
     np.testing.assert_allclose(shown, delta_values([features[1:]]), rtol=1e-4)
 
 
-def test_a_model_brings_its_settings_and_takes_no_others(array, tmp_path, capsys):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
-    given = ["--model", tmp_path / "first", array, "--quiet", "--out", tmp_path / "second"]
+def test_a_model_brings_its_settings_and_takes_no_others(learned, array, tmp_path, capsys):
+    given = ["--model", learned.run, array, "--quiet", "--out", tmp_path / "second"]
     assert slow(*given, "--n", "3") == 2
     assert "--n does not go with --model, which has its own, 2" in capsys.readouterr().err
     assert slow(*given, "--n", "12") == 2  # though that is the default
@@ -158,15 +178,14 @@ def test_a_film_in_which_nothing_comes_back_is_told_to_be_a_clock(tmp_path, caps
     assert "of the time of this film" in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_a_model_of_what_does_not_change_in_another_file_says_so(array, tmp_path, capsys):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+def test_a_model_of_what_does_not_change_in_another_file_says_so(learned, array, tmp_path, capsys):
     still = np.repeat(swinging(1), 40, axis=0)
     still[20:, 0, 0] += 1
     np.save(tmp_path / "still.npy", still)
-    assert slow("--model", tmp_path / "first", tmp_path / "still.npy", "--quiet", "--out", tmp_path / "second") == 0
+    assert slow("--model", learned.run, tmp_path / "still.npy", "--quiet", "--out", tmp_path / "second") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "features 1, 2 hardly vary in these files" in said
-    assert slow("--model", tmp_path / "first", array, "--quiet", "--out", tmp_path / "third") == 0
+    assert slow("--model", learned.run, array, "--quiet", "--out", tmp_path / "third") == 0
     assert "hardly var" not in capsys.readouterr().out
 
 
@@ -192,8 +211,8 @@ def test_what_was_learned_is_kept_when_the_rest_fails(tmp_path):
     assert (tmp_path / "checkpoints" / "step-000000001.safetensors").exists()
 
 
-def test_an_unfinished_model_is_refused_before_anything_is_read(array, tmp_path, capsys):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+def test_an_unfinished_model_is_refused_before_anything_is_read(learned, array, tmp_path, capsys):
+    shutil.copytree(learned.run, tmp_path / "first")
     (tmp_path / "first" / "modes.safetensors").unlink()
     assert slow("--model", tmp_path / "first", array, "--out", tmp_path / "second") == 2
     assert "is unfinished" in capsys.readouterr().err
@@ -221,18 +240,12 @@ def test_so_few_rows_that_nothing_is_known_of_their_scatter(tmp_path):
     assert (tmp_path / "run" / "report.html").exists()
 
 
-def test_a_model_outlives_the_video_it_was_trained_on(array, tmp_path):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
-    np.save(tmp_path / "other.npy", swinging(40))
-    array.unlink()
-    assert slow("--model", tmp_path / "first", tmp_path / "other.npy", "--quiet", "--out", tmp_path / "second") == 0
-
-
-def test_several_files_are_episodes_of_any_length(array, tmp_path):
+def test_several_files_are_episodes_of_any_length(tmp_path):
+    np.save(tmp_path / "long.npy", swinging(80))
     np.save(tmp_path / "short.npy", swinging(40))
-    assert slow(array, tmp_path / "short.npy", *SHORT, "--out", tmp_path / "run") == 0
-    assert json.loads((tmp_path / "run" / "result.json").read_text())["rows"] == [120, 40]
-    assert np.load(tmp_path / "run" / "features.npy").shape == (160, 2)
+    assert slow(tmp_path / "long.npy", tmp_path / "short.npy", *SHORT, "--out", tmp_path / "run") == 0
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["rows"] == [80, 40]
+    assert np.load(tmp_path / "run" / "features.npy").shape == (120, 2)
 
 
 def test_a_series_of_rows_is_taken_as_one(tmp_path):
@@ -286,10 +299,9 @@ def test_wrong_files_are_one_sentence(words, said, tmp_path, capsys, monkeypatch
     assert said in capsys.readouterr().err
 
 
-def test_a_model_of_another_kind_or_size_is_refused(array, tmp_path, capsys):
-    assert slow(array, *SHORT, "--out", tmp_path / "first") == 0
+def test_a_model_of_another_kind_or_size_is_refused(learned, array, tmp_path, capsys):
     np.save(tmp_path / "square.npy", swinging(40, 16, 16))
-    assert slow("--model", tmp_path / "first", tmp_path / "square.npy", "--out", tmp_path / "second") == 2
+    assert slow("--model", learned.run, tmp_path / "square.npy", "--out", tmp_path / "second") == 2
     assert "but the model takes (16, 24)" in capsys.readouterr().err
     assert slow("--model", tmp_path, array, "--out", tmp_path / "third") == 2
     assert "holds no run" in capsys.readouterr().err

@@ -34,8 +34,12 @@ class Polynomial:
         exponents = np.zeros((len(found), dims), int)
         for row, (_, variables) in zip(exponents, found, strict=True):
             np.add.at(row, list(variables), 1)
+        return cls._collected(np.array([coefficient for coefficient, _ in found]), exponents)
+
+    @classmethod
+    def _collected(cls, coefficients: Float[np.ndarray, " many"], exponents: Int[np.ndarray, "many d"]) -> Self:
         unique, place = np.unique(exponents, axis=0, return_inverse=True)
-        return cls(np.bincount(place.ravel(), [coefficient for coefficient, _ in found], len(unique)), unique)
+        return cls(np.bincount(place.ravel(), coefficients, len(unique)), unique)
 
     @property
     def dims(self) -> int:
@@ -44,8 +48,15 @@ class Polynomial:
 
     def __add__(self, other: "Polynomial") -> Self:
         """The sum of two polynomials in the same variables."""
-        return type(self)(
+        return self._collected(
             np.concatenate([self.coefficients, other.coefficients]), np.concatenate([self.exponents, other.exponents])
+        )
+
+    def __mul__(self, other: "Polynomial") -> Self:
+        """The product of two polynomials in the same variables."""
+        exponents = self.exponents[:, None] + other.exponents
+        return self._collected(
+            np.outer(self.coefficients, other.coefficients).ravel(), exponents.reshape(-1, self.dims)
         )
 
     def rescaled(self, scales: Float[np.ndarray, " d"]) -> Self:

@@ -18,14 +18,16 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.sparse.linalg import eigsh
 
+from eigenax.core.blas_threads import few_threads
 from eigenax.lab.polynomial import Polynomial
 
 DENSE = 600
 """Number of functions up to which a dense decomposition is fastest."""
-FUNCTIONS = 50_000
+FUNCTIONS = 60_000
 """Largest number of functions where the number of quanta is chosen here."""
-MOST_QUANTA = 24
-"""Largest number of quanta chosen here: in few dimensions, more would only add rounding errors."""
+QUANTA = 24
+"""Largest number of quanta chosen here. In few dimensions, more functions would reach into the holes that a potential
+without a lower bound has far out."""
 REACH = 1.1
 """How far the logarithm of a width may be from that of an oscillator with the quadratic part of the potential."""
 Shift = tuple[tuple[int, int], ...]
@@ -51,7 +53,7 @@ def vibrational_ci(
     """The n lowest levels of −kinetic ∇² + V in products of oscillator functions with at most `quanta` quanta.
 
     `scales` are the widths s_i of the oscillators, whose ground state is exp(−x_i²/(2 s_i²)); by default those of the
-    product with the lowest energy. With 0 quanta, as many are taken as 50 000 functions have, but at most 24.
+    product with the lowest energy. With 0 quanta, as many are taken as `usual_quanta` says.
 
     >>> quartic = Polynomial.of([(1.0, (0, 0, 0, 0))], dims=1)
     >>> vibrational_ci(quartic, n=2, quanta=40, kinetic=1.0).values.round(6)
@@ -70,17 +72,16 @@ def vibrational_ci(
     return VibrationalLevels(_lowest(matrix, n), quanta, len(functions), time.perf_counter() - began)
 
 
-def usual_quanta(dims: int, n: int) -> int:
-    """The number of quanta that at most 50 000 functions have, but at least as many as n functions need.
+def usual_quanta(dims: int, n: int, functions: int = FUNCTIONS, most: int = QUANTA) -> int:
+    """The largest number of quanta up to `most` that gives at most so many functions, or the first that gives n.
 
     >>> usual_quanta(12, 9), usual_quanta(64, 8)
-    (6, 3)
+    (7, 3)
     """
     return next(
         quanta
         for quanta in itertools.count(1)
-        if math.comb(quanta + dims, dims) >= n
-        and (quanta == MOST_QUANTA or math.comb(quanta + 1 + dims, dims) > FUNCTIONS)
+        if math.comb(quanta + dims, dims) >= n and (quanta >= most or math.comb(quanta + 1 + dims, dims) > functions)
     )
 
 
@@ -201,6 +202,8 @@ def _matrix_elements(most: int, power: int) -> dict[int, dict[int, np.ndarray]]:
 def _lowest(matrix: sparse.csr_array, n: int) -> Float[np.ndarray, " n"]:
     size: int = matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]
     if size <= max(DENSE, 5 * n):
-        return eigh(matrix.toarray(), eigvals_only=True, subset_by_index=(0, n - 1))
-    start = np.random.default_rng(0).normal(size=size)
-    return np.sort(eigsh(matrix, n, which="SA", v0=start, ncv=max(4 * n, 40), return_eigenvectors=False))
+        with few_threads(size):
+            return eigh(matrix.toarray(), eigvals_only=True, subset_by_index=(0, n - 1))
+    start, vectors = np.random.default_rng(0).normal(size=size), max(4 * n, 40)
+    with few_threads(vectors):
+        return np.sort(eigsh(matrix, n, which="SA", v0=start, ncv=vectors, return_eigenvectors=False))

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from jaxtyping import Float
 
+from eigenax.domains.box import Box
 from eigenax.errors import InputError
 from eigenax.lab.polynomial import Polynomial
 
@@ -23,8 +24,9 @@ class ForceField:
 
     >>> _ = Path("two.txt").write_text("1 2  # frequencies\\n0 0 1 : 0.5  # 0.5 q₀²/2! q₁\\n")
     >>> field = ForceField.read("two.txt")
-    >>> import numpy as np
-    >>> field.anharmonic.coefficients, field.reach(4.0).round(3)
+    >>> import eigenax as ex
+    >>> operator, box = -0.5 * ex.Laplacian() + ex.Potential(field.potential), field.box(4.0)
+    >>> field.anharmonic.coefficients, box.half_width.round(3)
     (array([0.25]), array([4.   , 2.828]))
     """
 
@@ -64,9 +66,10 @@ class ForceField:
         """x_i at q_i = 1: the widths of the harmonic ground state."""
         return 1 / np.sqrt(self.frequencies)
 
-    def reach(self, q: float) -> Float[np.ndarray, " d"]:
-        """x_i at q_i = q: half the sides of the box |q_i| ≤ q."""
-        return q * self.scales
+    def box(self, q: float) -> Box:
+        """The box |q_i| ≤ q, in x."""
+        reach = q * self.scales
+        return Box((-reach).tolist(), reach.tolist())
 
 
 def _frequencies(place: str, line: str) -> list[float]:

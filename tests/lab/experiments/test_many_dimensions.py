@@ -1,16 +1,15 @@
 """Experiments in many dimensions: their operators, boxes and exact levels, and what is reported of a run."""
 
-import types
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from eigenax.lab.experiments.acetonitrile import Acetonitrile
+from eigenax.errors import InputError
 from eigenax.lab.experiments.coupled_oscillators import CoupledOscillators
 from eigenax.lab.experiments.double_well import DoubleWell
 from eigenax.lab.experiments.henon_heiles import HenonHeiles
+from eigenax.lab.experiments.molecules import Acetonitrile, Molecule
 from eigenax.lab.experiments.torus_cosines import PeriodicDoubleWell, TorusCosines
 from eigenax.lab.report.physics import potential_of
 from eigenax.lab.report.style import to_png
@@ -26,17 +25,23 @@ ALL = [
 ]
 
 
-def found(experiment, off=1e-3):
-    """What a run would find that is off by this share of the levels."""
-    values = experiment.exact() * (1 + off * np.arange(experiment.n))
-    errors = np.full(experiment.n, off * abs(values[0]))
-    shape = experiment.domain().shape
-    return types.SimpleNamespace(n=experiment.n, eigenvalues=values, standard_errors=errors, shape=shape)
+class Found:
+    """What a run would find that is off by a thousandth of the levels, with Gaussians for functions."""
+
+    def __init__(self, experiment):
+        self.n, box = experiment.n, experiment.domain()
+        self.eigenvalues = experiment.exact() * (1 + 1e-3 * np.arange(self.n))
+        self.standard_errors = np.full(self.n, 1e-3 * abs(self.eigenvalues[0]))
+        self.shape, self.centre, self.scale = box.shape, box.centre, box.half_width / 4
+
+    def __call__(self, x):
+        z = (x - self.centre) / self.scale
+        return np.exp(-(z**2).sum(-1))[..., None] * z[..., [0]] ** np.arange(self.n)
 
 
 METRICS = [
     {"seconds": 1.0, "eigenvalues": [4.0, 2.0, 3.0, 5.0, 1.0], "waves": 64},
-    {"seconds": 1.5},
+    {"seconds": 1.5, "residuals": [0.1] * 5},
     {"seconds": 2.0, "eigenvalues": [float("nan"), 2.0, 3.0, 5.0, 1.0]},
 ]
 
@@ -46,7 +51,7 @@ METRICS = [
 )
 def test_errors_of_levels_and_of_excitation_energies_are_reported(experiment):
     experiment.check()
-    modes, exact = found(experiment), experiment.exact()
+    modes, exact = Found(experiment), experiment.exact()
     scores = experiment.scores(modes)
     assert scores["mean_relative_error"] == pytest.approx(2e-3)
     energies = modes.eigenvalues[1:] - modes.eigenvalues[0]
@@ -59,20 +64,20 @@ def test_errors_of_levels_and_of_excitation_energies_are_reported(experiment):
     if hasattr(experiment, "quanta"):
         assert scores["classical"]["mean_relative_error"] < 0.1
         assert f"{scores['classical']['functions']:,} products" in scores["yardstick"]
-    (name, (figure, caption)), *others = experiment.figures(modes, METRICS).items()
-    assert (name, others) == ("levels", [])
-    assert f"the {experiment.reference} values" in caption
-    assert len(to_png(figure)) > 10_000
+    figures = experiment.figures(modes, METRICS)
+    assert list(figures) == ["levels", experiment.name]
+    assert f"the {experiment.reference} values" in figures["levels"][1]
+    assert len(to_png(figures["levels"][0])) > 10_000
 
 
 def test_a_single_level_has_no_excitation_energies():
     experiment = TorusCosines(n=1)
-    scores = experiment.scores(found(experiment))
+    scores = experiment.scores(Found(experiment))
     assert scores["mean_relative_excitation_error"] is None
     assert len(scores["excitations"]["energies"]) == 0
     assert (
         "the level"
-        in experiment.figures(found(experiment), [])["levels"][0].get_axes()[0].get_title(loc="left").lower()
+        in experiment.figures(Found(experiment), [])["levels"][0].get_axes()[0].get_title(loc="left").lower()
     )
 
 
@@ -119,6 +124,22 @@ def test_acetonitrile_is_in_wavenumbers():
     assert experiment.domain().high[0] == pytest.approx(4 / np.sqrt(3065))
 
 
+def test_a_molecule_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "water.txt").write_text("3 1 4\n0 0 1 : -0.2\n1 1 2 : 0.3\n0 0 0 0 : 0.5\n1 1 1 1 : 0.4\n")
+    experiment = Molecule(field="water.txt", n=4, quanta=12).resolved()
+    assert experiment.field == str(tmp_path / "water.txt")
+    experiment.check()
+    np.testing.assert_allclose(experiment.domain().high, 4 / np.sqrt([3, 1, 4]))
+    known = experiment.classical_errors()
+    assert max(known) < 1e-6
+    scores = experiment.scores(Found(experiment))
+    assert "Its last two quanta changed them" in scores["yardstick"]
+    assert "classical" not in scores["excitations"]  # they are the known ones
+    with pytest.raises(InputError, match="cannot be read"):
+        Molecule(field="steam.txt").check()
+
+
 @pytest.mark.parametrize(("experiment", "too_far"), [(Acetonitrile(), 1.25), (HenonHeiles(dims=6), 7 / 6)])
 def test_a_potential_without_a_lower_bound_is_positive_in_its_box_and_not_far_beyond(experiment, too_far):
     high = np.asarray(experiment.domain().high)
@@ -138,6 +159,7 @@ def test_a_potential_without_a_lower_bound_is_positive_in_its_box_and_not_far_be
         (CoupledOscillators(dims=2, n=8, quanta=1), "--quanta must give at least --n, 8, functions; 1 give 3"),
         (HenonHeiles(dims=1), "--dims must be at least 2"),
         (TorusCosines(dims=0), "--dims must be at least 1"),
+        (Molecule(), "--field FILE is needed"),
         (Acetonitrile(n=71), "--n must be at most 70, the number of published levels; got 71"),
         (Acetonitrile(reach=0.0), "--reach must be positive"),
         (Acetonitrile(quanta=-1), "--quanta must be positive, or 0 for automatic"),

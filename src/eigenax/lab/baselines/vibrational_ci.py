@@ -78,11 +78,17 @@ def usual_quanta(dims: int, n: int, functions: int = FUNCTIONS, most: int = QUAN
     >>> usual_quanta(12, 9), usual_quanta(64, 8)
     (7, 3)
     """
-    return next(
-        quanta
-        for quanta in itertools.count(1)
-        if math.comb(quanta + dims, dims) >= n and (quanta >= most or math.comb(quanta + 1 + dims, dims) > functions)
-    )
+    fitting = (quanta for quanta in range(most, 0, -1) if math.comb(quanta + dims, dims) <= functions)
+    return max(next(fitting, 0), least_quanta(dims, n))
+
+
+def least_quanta(dims: int, n: int) -> int:
+    """The smallest number of quanta, of at least 1, that gives n functions.
+
+    >>> least_quanta(12, 9), least_quanta(2, 9)
+    (1, 3)
+    """
+    return next(quanta for quanta in itertools.count(1) if math.comb(quanta + dims, dims) >= n)
 
 
 def best_scales(potential: Polynomial, kinetic: float) -> Float[np.ndarray, " d"]:

@@ -1,22 +1,20 @@
 """The Hénon–Heiles oscillators."""
 
 import dataclasses
-import functools
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from eigenax.lab.experiments.many_dimensions import Vibrations, in_words
+from eigenax.lab.experiments.many_dimensions import ClassicallyKnown
 
 if TYPE_CHECKING:
     import numpy as np
 
     from eigenax.domains.box import Box
-    from eigenax.lab.baselines.vibrational_ci import VibrationalLevels
     from eigenax.lab.polynomial import Polynomial
 
 
 @dataclasses.dataclass(frozen=True)
-class HenonHeiles(Vibrations):
+class HenonHeiles(ClassicallyKnown):
     """The lowest levels of −½∇² + ½x² + coupling Σ (x_i² x_{i+1} − x_{i+1}³/3).
 
     V has no lower bound. With the usual coupling it is positive in the box ±6, but not in ±7.
@@ -24,7 +22,6 @@ class HenonHeiles(Vibrations):
 
     name: ClassVar[str] = "henon-heiles"
     summary: ClassVar[str] = "Hénon–Heiles oscillators, against vibrational configuration interaction"
-    reference: ClassVar[str] = "classical"
 
     n: int = 6
     """Number of modes."""
@@ -61,29 +58,3 @@ class HenonHeiles(Vibrations):
         import eigenax
 
         return eigenax.Box(-self.half_width, self.half_width, dims=self.dims)
-
-    @functools.cached_property
-    def _with_fewer_quanta(self) -> "VibrationalLevels":
-        """The classical levels from a smaller basis, whose differences tell how far these have converged."""
-        from eigenax.lab.baselines.vibrational_ci import vibrational_ci
-
-        fewer = max(self.classical().quanta - 2, 1)
-        return vibrational_ci(self.polynomial(), self.n, fewer, self.kinetic, self.widths())
-
-    def exact(self) -> "np.ndarray":
-        """The classical levels: there is no closed form."""
-        return self.classical().values
-
-    def classical_errors(self) -> tuple[float | None, float | None]:
-        """By how much the classical levels change from a basis with two quanta fewer."""
-        from eigenax.lab.scores.excitations import mean_errors
-
-        return mean_errors(self._with_fewer_quanta.values, self.exact())
-
-    def yardstick(self, classical: "VibrationalLevels", of_levels: float | None, of_excitations: float | None) -> str:
-        """How the classical levels were found, and how well they are known."""
-        return (
-            f"The classical levels are those of vibrational configuration interaction with {classical.quanta} quanta, "
-            f"{classical.functions:,} products of oscillator functions, found in {classical.seconds:.2g} s. The last "
-            f"two quanta changed them by a mean of {in_words(of_levels, of_excitations)}."
-        )

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from eigenax.modes import Modes
     from eigenax.operators.base import Operator
 
-MODES_SHOWN = 3
-"""Up to this many dimensions, the modes are drawn too; beyond them, a plane shows little."""
-
 
 @dataclasses.dataclass(frozen=True)
 class ManyDimensions(Physics):
@@ -82,14 +79,13 @@ class ManyDimensions(Physics):
         )
 
     def figures(self, modes: "Modes", metrics: list[dict[str, Any]]) -> "dict[str, tuple[Figure, str]]":
-        """The levels beside the known ones; in few dimensions, the modes too."""
+        """The levels beside the known ones, and the modes."""
         from eigenax.lab.report.levels import Levels, draw
 
         classical = self.classical()
         measured = None if classical is None else (classical.seconds, *self.classical_errors())
         levels = Levels(modes, self.exact(), self.reference, self.unit, metrics, measured)
-        pictures = super().figures(modes, metrics) if modes.shape[0] <= MODES_SHOWN else {}
-        return {"levels": draw(levels)} | pictures
+        return {"levels": draw(levels)} | super().figures(modes, metrics)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +138,39 @@ class Vibrations(ManyDimensions):
     def classical(self) -> "VibrationalLevels":
         """The levels of vibrational configuration interaction."""
         return self._classical
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassicallyKnown(Vibrations):
+    """Levels with no closed form, for which those of the classical method are taken."""
+
+    reference: ClassVar[str] = "classical"
+
+    @functools.cached_property
+    def _with_fewer_quanta(self) -> "VibrationalLevels":
+        """The classical levels from a smaller basis, whose differences tell how far these have converged."""
+        from eigenax.lab.baselines.vibrational_ci import least_quanta, vibrational_ci
+
+        fewer = max(self.classical().quanta - 2, least_quanta(self.polynomial().dims, self.n))
+        return vibrational_ci(self.polynomial(), self.n, fewer, self.kinetic, self.widths())
+
+    def exact(self) -> "np.ndarray":
+        """The classical levels."""
+        return self.classical().values
+
+    def classical_errors(self) -> tuple[float | None, float | None]:
+        """By how much the classical levels differ from those in a basis with two quanta fewer."""
+        from eigenax.lab.scores.excitations import mean_errors
+
+        return mean_errors(self._with_fewer_quanta.values, self.exact())
+
+    def yardstick(self, classical: "VibrationalLevels", of_levels: float | None, of_excitations: float | None) -> str:
+        """How the classical levels were found, and how well they are known."""
+        return (
+            f"The classical levels are those of vibrational configuration interaction with {classical.quanta} quanta, "
+            f"{classical.functions:,} products of oscillator functions, found in {classical.seconds:.2g} s. Its last "
+            f"two quanta changed them by a mean of {in_words(of_levels, of_excitations)}."
+        )
 
 
 def in_words(of_levels: float | None, of_excitations: float | None) -> str:

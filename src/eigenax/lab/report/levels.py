@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from eigenax.lab.report.digits import decimals, rounded
-from eigenax.lab.report.quality import FEW, SMALLEST
+from eigenax.lab.report.digits import FEWEST_IN_UNITS, decimals, rounded
+from eigenax.lab.report.quality import FEW, SMALLEST, decades
 from eigenax.lab.report.style import GREY, INK, STYLE, new_figure
 from eigenax.lab.scores.excitations import excitations, mean_errors
 from eigenax.modes import Modes
@@ -18,8 +18,6 @@ from eigenax.modes import Modes
 WIDTH, TOP, BOTTOM = 8.2, 3.4, 2.7
 """Width of the figure and heights of its rows in inches."""
 LEARNED, OTHER = "#1f5fa8", "#b65f3a"
-FEWEST = 2
-"""Smallest number of decimals of the lowest level."""
 BAR = 0.32
 """Half the width of a bar at a known level."""
 
@@ -71,7 +69,7 @@ def _draw_levels(axis: Axes, levels: Levels) -> None:
         number, values, errors, fmt="o", markersize=5, color=LEARNED, ecolor=LEARNED, capsize=3, label="eigenax"
     )
     modes = levels.modes
-    places = decimals([modes.standard_errors[0]], fewest=FEWEST)
+    places = decimals([modes.standard_errors[0]], fewest=FEWEST_IN_UNITS)
     ground = f"{rounded(modes.eigenvalues[0], places)} ± {modes.standard_errors[0]:.1g}"
     title = f"(a) excitation energies λₖ − λ₁ above λ₁ = {ground}" if modes.n > 1 else f"(a) the level {ground}"
     axis.set_title(f"{title}; {levels.reference} {rounded(levels.exact[0], places)}", loc="left", color=INK)
@@ -87,7 +85,7 @@ def _draw_errors(axis: Axes, levels: Levels) -> None:
     axis.plot(number, off, "o", markersize=5, color=LEARNED, label="distance")
     axis.plot(number, np.maximum(errors, SMALLEST), "_", markersize=10, color=GREY, label="standard error")
     axis.set(yscale="log", xlabel="mode", ylabel=levels.unit, xlim=(number[0] - 0.6, number[-1] + 0.6))
-    axis.set_ylim(*_decades(np.concatenate([off, errors]), above=1))
+    axis.set_ylim(*decades(np.concatenate([off, errors]), above=1))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.set_title(f"(b) distance from the {levels.reference} values", loc="left", color=INK)
@@ -119,18 +117,9 @@ def _draw_over_seconds(axis: Axes, levels: Levels) -> None:
             )  # fmt: skip
     axis.set(xscale="log", yscale="log", xlabel="seconds")
     drawn = np.concatenate([np.asarray(line.get_data(), float) for line in axis.lines], axis=1)
-    axis.set_xlim(*_decades(drawn[0]))
-    axis.set_ylim(*_decades(drawn[1], above=1))
+    axis.set_xlim(*decades(drawn[0]))
+    axis.set_ylim(*decades(drawn[1], above=1))
     for scale in (axis.xaxis, axis.yaxis):
         scale.set_minor_formatter(NullFormatter())
     axis.set_title("(c) mean relative error over seconds", loc="left", color=INK)
     axis.legend(frameon=False, fontsize=7, ncols=3, loc="upper left", handletextpad=0.4, columnspacing=1.0)
-
-
-def _decades(values: Float[np.ndarray, " m"], above: int = 0) -> tuple[float, float]:
-    """The powers of ten around all values that a logarithmic axis can show, and some more above them for a legend."""
-    there = values[np.isfinite(values) & (values > 0)]
-    if not there.size:
-        return 0.1, 1.0
-    low, high = np.floor(np.log10(there.min() / 1.1)), np.ceil(np.log10(there.max() * 1.1))
-    return 10.0**low, 10.0 ** (high + above * np.ceil((high - low) / 7))

@@ -62,9 +62,7 @@ def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> Non
     for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.85, residuals.shape[1]))):
         axis.plot(x, residuals[:, k], linewidth=1.2, color=color, **style)
     axis.set(xscale="log", yscale="log")
-    there = residuals[np.isfinite(residuals) & (residuals > 0)]
-    if there.size:
-        axis.set_ylim(10 ** np.floor(np.log10(there.min())), 10 ** np.ceil(np.log10(there.max())))
+    axis.set_ylim(*decades(residuals))
     axis.yaxis.set_minor_formatter(NullFormatter())
     if trained:
         axis.set_xlabel("seconds, without compilation")
@@ -73,3 +71,12 @@ def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> Non
     axis.set_xticks(x, labels=[f"{count}" for count in x])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("random waves, in one basis after another")
+
+
+def decades(values: Float[np.ndarray, "..."], above: int = 0) -> tuple[float, float]:
+    """The powers of ten around all values that a logarithmic axis can show, and some more above them for a legend."""
+    there = values[np.isfinite(values) & (values > 0)]
+    if not there.size:
+        return 0.1, 1.0
+    low, high = np.floor(np.log10(there.min() / 1.1)), np.ceil(np.log10(there.max() * 1.1))
+    return 10.0**low, 10.0 ** (high + above * np.ceil((high - low) / 7))

@@ -43,6 +43,7 @@ METRICS = [
     {"seconds": 1.0, "eigenvalues": [4.0, 2.0, 3.0, 5.0, 1.0], "waves": 64},
     {"seconds": 1.5, "residuals": [0.1] * 5},
     {"seconds": 2.0, "eigenvalues": [float("nan"), 2.0, 3.0, 5.0, 1.0]},
+    {"seconds": 3.0, "eigenvalues": [4.0, 2.0, 3.0, 5.0, 1.0, 6.0, 7.0], "residuals": [0.3, 0.2] * 3},
 ]
 
 
@@ -157,6 +158,7 @@ def test_a_potential_without_a_lower_bound_is_positive_in_its_box_and_not_far_be
         (DoubleWell(a=-1.0), "--a must be positive"),
         (CoupledOscillators(coupling=5.0), "--coupling 5 is too large for bound states: stiffness must have positive"),
         (CoupledOscillators(dims=2, n=8, quanta=1), "--quanta must give at least --n, 8, functions; 1 give 3"),
+        (Acetonitrile(quanta=20), "--quanta must give at most 300,000 functions; 20 give 225,792,840"),
         (HenonHeiles(dims=1), "--dims must be at least 2"),
         (TorusCosines(dims=0), "--dims must be at least 1"),
         (Molecule(), "--field FILE is needed"),

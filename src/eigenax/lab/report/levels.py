@@ -94,12 +94,13 @@ def _draw_errors(axis: Axes, levels: Levels) -> None:
 
 def _draw_over_seconds(axis: Axes, levels: Levels) -> None:
     """The errors of the values in the metrics; the last point is that of the modes, which are measured at the end."""
-    rows = [row for row in levels.metrics if len(row.get("eigenvalues", ())) == levels.modes.n]
+    n = levels.modes.n
+    rows = [row for row in levels.metrics if len(row.get("eigenvalues", ())) >= n]  # there may be spare ones
     if not rows and levels.classical is None:
         axis.set_axis_off()
         return
     seconds = np.array([row["seconds"] for row in [*rows, *rows[-1:]]])
-    found = [np.sort(row["eigenvalues"]) for row in rows] + [levels.modes.eigenvalues] * bool(rows)
+    found = [np.sort(row["eigenvalues"])[:n] for row in rows] + [levels.modes.eigenvalues] * bool(rows)
     errors = np.array([mean_errors(values, levels.exact) for values in found], float).reshape(-1, 2)
     markers = {"marker": "o", "markersize": 3.5} if len(rows) < FEW else {}
     classical = np.array(levels.classical or [np.nan] * 3, float)
@@ -109,11 +110,11 @@ def _draw_over_seconds(axis: Axes, levels: Levels) -> None:
     ):
         if np.isfinite(each).any():
             axis.plot(seconds[:-1], np.maximum(each[:-1], SMALLEST), linewidth=1.2, color=colour, label=name, **markers)
-            axis.plot(seconds[-1:], np.maximum(each[-1:], SMALLEST), "D", markersize=5, color=colour)
+            axis.plot(seconds[-1:], np.maximum(each[-1:], SMALLEST), "D", markersize=5, color=colour, clip_on=False)
         if np.isfinite(other):
             axis.plot(
                 classical[0], max(other, SMALLEST), "s", markersize=6, color=colour, markerfacecolor="white",
-                label="classical" if colour == INK else None,
+                label="classical" if colour == INK else None, clip_on=False,
             )  # fmt: skip
     axis.set(xscale="log", yscale="log", xlabel="seconds")
     drawn = np.concatenate([np.asarray(line.get_data(), float) for line in axis.lines], axis=1)

@@ -55,6 +55,7 @@ def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> Non
     axis.set_title(title, loc="left", color=INK)
     if not rows:
         return
+    rows = [row for row in rows if len(row["residuals"]) == len(rows[-1]["residuals"])]  # of the same modes
     trained = any("waves" not in row for row in rows)
     x = [row["seconds"] if trained else row["waves"] for row in rows]
     residuals = np.array([row["residuals"] for row in rows], float)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from eigenax.domains.box import Box
     from eigenax.lab.polynomial import Polynomial
 
+FUNCTIONS = 200_000
+"""Largest basis of the classical method."""
+
 
 @dataclasses.dataclass(frozen=True)
 class HenonHeiles(ClassicallyKnown):
@@ -52,6 +55,12 @@ class HenonHeiles(ClassicallyKnown):
         import numpy as np
 
         return np.ones(self.dims)
+
+    def usual_quanta(self) -> int:
+        """More than usual, since the matrix has few elements: in 10 dimensions 10, for levels to some 1e-6."""
+        from eigenax.lab.baselines.vibrational_ci import usual_quanta
+
+        return usual_quanta(self.dims, self.n, functions=FUNCTIONS)
 
     def domain(self) -> "Box":
         """A box in which V is positive."""

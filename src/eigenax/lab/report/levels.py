@@ -18,6 +18,8 @@ from eigenax.modes import Modes
 WIDTH, TOP, BOTTOM = 8.2, 3.4, 2.7
 """Width of the figure and heights of its rows in inches."""
 LEARNED, OTHER = "#1f5fa8", "#b65f3a"
+MEDIAN = 20
+"""Rows before each one that the median in a run of many rows is taken over."""
 BAR = 0.32
 """Half the width of a bar at a known level."""
 
@@ -48,7 +50,8 @@ def draw(levels: Levels) -> tuple[Figure, str]:
     return figure, (
         f"(a) {'Excitation energies' if levels.modes.n > 1 else 'The level'} with standard errors; the bars are the "
         f"{levels.reference} values. (b) Their distances from these, beside their standard errors. (c) Mean relative "
-        "errors over the seconds of the run, without compilation; the diamonds are the modes that came out"
+        "errors over the seconds of the run, without compilation, a running median where there are many; the diamonds "
+        "are the modes that came out"
         f"{square}."
     )
 
@@ -99,23 +102,20 @@ def _draw_over_seconds(axis: Axes, levels: Levels) -> None:
     if not rows and levels.classical is None:
         axis.set_axis_off()
         return
-    seconds = np.array([row["seconds"] for row in [*rows, *rows[-1:]]])
-    found = [np.sort(row["eigenvalues"])[:n] for row in rows] + [levels.modes.eigenvalues] * bool(rows)
-    errors = np.array([mean_errors(values, levels.exact) for values in found], float).reshape(-1, 2)
-    markers = {"marker": "o", "markersize": 3.5} if len(rows) < FEW else {}
+    seconds = np.array([row["seconds"] for row in rows])
+    found = np.array([np.sort(row["eigenvalues"])[:n] for row in rows]).reshape(-1, n)
+    many = len(rows) >= FEW
+    raw, shown = _errors(found, levels.exact), _errors(_smooth(found) if many else found, levels.exact)
+    (last,) = _errors(levels.modes.eigenvalues[None], levels.exact)
     classical = np.array(levels.classical or [np.nan] * 3, float)
-    for each, other, colour, name in (
-        (errors[:, 0], classical[1], INK, "levels"),
-        (errors[:, 1], classical[2], LEARNED, "excitation energies"),
-    ):
-        if np.isfinite(each).any():
-            axis.plot(seconds[:-1], np.maximum(each[:-1], SMALLEST), linewidth=1.2, color=colour, label=name, **markers)
-            axis.plot(seconds[-1:], np.maximum(each[-1:], SMALLEST), "D", markersize=5, color=colour, clip_on=False)
-        if np.isfinite(other):
-            axis.plot(
-                classical[0], max(other, SMALLEST), "s", markersize=6, color=colour, markerfacecolor="white",
-                label="classical" if colour == INK else None, clip_on=False,
-            )  # fmt: skip
+    point, dots = {"linestyle": "", "clip_on": False, "zorder": 3}, {} if many else {"marker": "o", "markersize": 3.5}
+    for which, (colour, name) in enumerate([(INK, "levels"), (LEARNED, "excitation energies")]):
+        axis.plot(seconds, raw[:, which], linewidth=0.6, color=colour, alpha=0.25)
+        axis.plot(seconds, shown[:, which], linewidth=1.4, color=colour, label=name, **dots)
+        axis.plot(seconds[-1:], last[[which] * min(len(rows), 1)], "D", color=colour, markeredgecolor="white", **point)
+        if levels.classical:
+            error, label = max(classical[1 + which], SMALLEST), "classical" if which == 0 else None
+            axis.plot(classical[0], error, "s", color=colour, markerfacecolor="white", label=label, **point)
     axis.set(xscale="log", yscale="log", xlabel="seconds")
     drawn = np.concatenate([np.asarray(line.get_data(), float) for line in axis.lines], axis=1)
     axis.set_xlim(*decades(drawn[0]))
@@ -124,3 +124,14 @@ def _draw_over_seconds(axis: Axes, levels: Levels) -> None:
         scale.set_minor_formatter(NullFormatter())
     axis.set_title("(c) mean relative error over seconds", loc="left", color=INK)
     axis.legend(frameon=False, fontsize=7, ncols=3, loc="upper left", handletextpad=0.4, columnspacing=1.0)
+
+
+def _errors(values: Float[np.ndarray, "t n"], exact: Float[np.ndarray, " n"]) -> Float[np.ndarray, "t 2"]:
+    """Mean relative errors of levels and of excitation energies, NaN where there are none."""
+    found = np.array([mean_errors(row, exact) for row in values], float).reshape(-1, 2)
+    return np.maximum(found, SMALLEST)
+
+
+def _smooth(values: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t n"]:
+    """A running median over the rows before, since those of a training run scatter."""
+    return np.array([np.nanmedian(values[max(0, k - MEDIAN) : k + 1], axis=0) for k in range(len(values))])

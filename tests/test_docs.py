@@ -74,6 +74,7 @@ def test_the_words_of_the_readme_are_public_classes():
 def begun(tmp_path, monkeypatch):
     """The settings of every run that begins, beside what a person has in a folder where these commands are typed."""
     (tmp_path / "well.py").write_text("def double(x):\n    return (x[0] ** 2 - 1) ** 2 + x[1] ** 2\n")
+    (tmp_path / "water.txt").write_text("3832 1649 3942\n0 0 0 : -1834\n")
     for name in ("rooms.txt", "GridRoom-16.txt"):
         (tmp_path / name).write_text("XXXXXX\n" + 3 * "X    X\n" + "XXXXXX\n")
     found = []

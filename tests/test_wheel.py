@@ -16,7 +16,8 @@ def test_a_wheel_installs_and_runs_in_an_environment_of_its_own(tmp_path):
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("eigenax-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"eigenax/py.typed", "eigenax/__init__.pyi", "eigenax/lab/report/page.html.j2"} <= set(names)
+    needed = {"py.typed", "__init__.pyi", "lab/report/page.html.j2", "lab/datasets/acetonitrile/force_field.txt"}
+    assert {f"eigenax/{name}" for name in needed} <= set(names)
     assert not [name for name in names if name.startswith(("tests", "docs"))]
 
     venv.create(tmp_path / "env", with_pip=True)

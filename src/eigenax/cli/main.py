@@ -81,9 +81,10 @@ def _list(words: list[str]) -> int:
     if words:
         print("usage: eigenax list\n\nLists the experiments and their presets.")
         return 0 if words[0] in {"-h", "--help"} else 2
+    width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
-        print(f"{name:14s} {experiment.summary}\n{'':14s} presets: {', '.join(experiment.presets)}")
+        print(f"{name:{width}} {experiment.summary}\n{'':{width}} presets: {', '.join(experiment.presets)}")
     return 0
 
 

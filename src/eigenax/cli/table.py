@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from eigenax.lab.report.digits import decimals, rounded
+from eigenax.lab.report.digits import FEWEST, FEWEST_IN_UNITS, decimals, rounded
 
 
 def print_table(result: dict[str, Any], noun: str) -> None:
@@ -19,12 +19,13 @@ def print_table(result: dict[str, Any], noun: str) -> None:
         "learned",
         "± std. error",
         *(("residual",) if with_residuals else ()),
-        *(("exact", "relative error") if exact is not None else ()),
+        *((result.get("reference", "exact"), "relative error") if exact is not None else ()),
         *more,
         *([""] if any(unconverged) else ()),
     ):
         table.add_column(column, justify="right", vertical="bottom")
-    digits = decimals(result["standard_errors"])
+    fewest = FEWEST_IN_UNITS if result.get("unit") else FEWEST
+    digits = decimals(result["standard_errors"], fewest)
     columns = (result[name] for name in ("eigenvalues", "standard_errors", "residuals"))
     for k, (value, error, residual) in enumerate(zip(*columns, strict=True)):
         row = [str(k + 1), rounded(value, digits), "–" if error is None else f"{error:.1g}"]
@@ -43,6 +44,11 @@ def print_table(result: dict[str, Any], noun: str) -> None:
         console.print("* not converged, as its residual or its errors tell", highlight=False)
     if result.get("mean_relative_error") is not None:
         console.print(f"mean relative error {result['mean_relative_error']:.2e}", highlight=False)
+    if result.get("mean_relative_excitation_error") is not None:
+        error = result["mean_relative_excitation_error"]
+        console.print(f"mean relative error of the excitation energies {error:.2e}", highlight=False)
+    if result.get("yardstick"):
+        console.print(result["yardstick"], highlight=False)
     if result.get("stopped"):
         console.print(f"ended because {result['stopped']}", highlight=False)
     for note in result.get("notes", ()):

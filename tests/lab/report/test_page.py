@@ -10,11 +10,15 @@ from eigenax.lab.experiments import ALL_EXPERIMENTS, EXPERIMENTS, find_experimen
 from eigenax.lab.experiments.bouncing_balls import BouncingBalls
 from eigenax.lab.experiments.folder import claim, read_experiment
 from eigenax.lab.experiments.hydrogen import Hydrogen
+from eigenax.lab.experiments.molecules import ACETONITRILE
 from eigenax.lab.experiments.oscillator import Oscillator
 from eigenax.lab.experiments.trained_atom import TrainedAtom
 from eigenax.lab.experiments.training import SpINSettings
 from eigenax.lab.experiments.user_potential import UserPotential
 from eigenax.lab.report.page import command, mode_rows, write_page
+
+NEEDED = {"molecule": {"field": str(ACETONITRILE / "force_field.txt")}}
+"""Settings without which an experiment does not begin."""
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_a_preset_is_what_its_name_gives_on_the_command_line(name):
 def test_a_preset_is_read_from_a_folder_as_it_was_written(name, tmp_path):
     cls = find_experiment(name)
     for preset in cls.presets:
-        settings = dataclasses.replace(cls.with_preset(preset), n=5, seed=7)
+        settings = dataclasses.replace(cls.with_preset(preset), n=5, seed=7, **NEEDED.get(name, {}))
         claim(tmp_path / preset, settings)
         assert read_experiment(tmp_path / preset) == settings
 

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Physics(IterativeExperiment):
-    """A local operator on a box or a surface, solved by the Rayleigh–Ritz method with ever more random waves."""
+    """A local operator on a box or a surface, solved by what `eigenax.solve` chooses: random waves to begin with."""
 
     presets: ClassVar[dict[str, Preset]] = {
-        "best": Preset("ever more random waves, until more of them gain nothing"),
+        "best": Preset("until nothing more is gained"),
         "quick": Preset("only the first basis of random waves", {"steps": 1}),
     }
     least_steps: ClassVar[int] = 0
 
     steps: int = 0
-    """Bases to try at most, each with twice as many functions as the one before; 0: as many as it takes."""
+    """Steps at most, each a basis with twice as many functions as the one before; 0: as many as it takes."""
     tol: float = 0.0
-    """End when all eigenvalues are known to this relative accuracy; 0: when more waves gain nothing."""
+    """End when all eigenvalues are known to this relative accuracy; 0: when nothing more is gained."""
     samples: int = 0
-    """Points for a basis; 0: as many as its functions need."""
+    """Points for a basis of random waves, and nothing but such bases; 0: chosen for the problem, as is the method."""
 
     @abc.abstractmethod
     def operator(self) -> "Operator":
@@ -63,7 +63,7 @@ class Physics(IterativeExperiment):
         import eigenax
         from eigenax.io.metrics import read_metrics
 
-        solver = eigenax.RayleighRitz(samples=self.samples or None)
+        solver = eigenax.RayleighRitz(samples=self.samples) if self.samples else eigenax.AutoSolver()
         modes = self.solved(self.operator(), self.domain(), folder, progress, solver=solver, tol=self.tol or None)
         metrics = read_metrics(folder / "metrics.jsonl")
         result = self.scores(modes) | {

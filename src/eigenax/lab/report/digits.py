@@ -4,17 +4,19 @@ import math
 
 FEWEST, MOST = 6, 8
 """Limits of the number of decimals."""
+FEWEST_IN_UNITS = 2
+"""The lower one of values that have a unit, such as cm⁻¹."""
 
 
-def decimals(standard_errors: list[float | None]) -> int:
-    """Number of decimals: one more than the first digit of the smallest standard error, between `FEWEST` and `MOST`.
+def decimals(standard_errors: list[float | None], fewest: int = FEWEST) -> int:
+    """Number of decimals: one more than the first digit of the smallest standard error, between `fewest` and `MOST`.
 
     >>> decimals([1e-3, 2e-2]), decimals([3e-6])
     (6, 7)
     """
     known = [error for error in standard_errors if error]
-    wanted = 1 - math.floor(math.log10(min(known))) if known else FEWEST
-    return min(max(wanted, FEWEST), MOST)
+    wanted = 1 - math.floor(math.log10(min(known))) if known else fewest
+    return min(max(wanted, fewest), MOST)
 
 
 def rounded(value: float, places: int) -> str:

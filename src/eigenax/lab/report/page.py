@@ -12,7 +12,7 @@ from eigenax import __version__
 from eigenax.errors import RunError
 from eigenax.io.files import write_atomically
 from eigenax.lab.experiment import flag
-from eigenax.lab.report.digits import decimals, rounded
+from eigenax.lab.report.digits import FEWEST, FEWEST_IN_UNITS, decimals, rounded
 
 if TYPE_CHECKING:
     from eigenax.lab.experiment import Experiment
@@ -23,6 +23,7 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
     environment = Environment(
         loader=PackageLoader("eigenax.lab", "report"), autoescape=select_autoescape(["j2", "html"])
     )
+    fewest = FEWEST_IN_UNITS if result.get("unit") else FEWEST
     page = environment.get_template("page.html.j2").render(
         version=__version__,
         summary=experiment.summary,
@@ -34,7 +35,10 @@ def write_page(folder: Path, experiment: "Experiment", result: dict[str, Any]) -
         rows=mode_rows(result),
         figures=[(caption, _embedded(folder / "figures" / f"{n}.png")) for n, caption in result["figures"].items()],
         command=command(experiment),
-        value=functools.partial(rounded, places=decimals(result["standard_errors"])),
+        value=functools.partial(rounded, places=decimals(result["standard_errors"], fewest)),
+        excitation=functools.partial(
+            rounded, places=decimals(result.get("excitations", {}).get("standard_errors", []), fewest)
+        ),
     )
     path = folder / "report.html"
     write_atomically(path, page)

@@ -155,7 +155,9 @@ def _caption_of_plane(domain: Domain, plane: Plane) -> str:
         return "Modes over the two angles, the first one downwards (red positive, blue negative)."
     left, right, bottom, top = plane.extent
     rest = domain.shape[0] - 2
-    through = "" if rest == 0 else f" through the middle of the other {'axis' if rest == 1 else f'{rest} axes'}"
+    middle = f" through the middle of the other {'axis' if rest == 1 else f'{rest} axes'}"
+    which = f" of axes {plane.axes[0] + 1} and {plane.axes[1] + 1}" if plane.axes != (0, 1) else ""
+    through = f"{which}{middle}" if rest else ""
     return (
         f"Modes in the plane [{left:.3g}, {right:.3g}] × [{bottom:.3g}, {top:.3g}]{through} "
         f"(red positive, blue negative{'; empty where a mode is zero in this plane' if rest else ''})."

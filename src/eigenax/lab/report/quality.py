@@ -14,6 +14,8 @@ from eigenax.modes import Modes
 
 SMALLEST = 1e-16
 """Errors below this are drawn here, since a logarithmic axis has no zero."""
+FEW = 20
+"""Below this many rows, each has a marker."""
 DOT = {"linestyle": "", "markersize": 5, "color": "#1f5fa8"}
 """How eigenvalues and errors are marked."""
 
@@ -48,17 +50,34 @@ def _by_mode(axis: Axes, title: str, n: int) -> None:
 
 
 def draw_residuals(axis: Axes, title: str, metrics: list[dict[str, Any]]) -> None:
-    """One line for each mode, the first the darkest, over the number of random waves of each basis tried."""
-    waves = [row["waves"] for row in metrics]
-    residuals = np.array([row["residuals"] for row in metrics])
+    """One line for each mode, the first the darkest: over the waves of each basis, or over seconds if one trained."""
+    rows = [row for row in metrics if row.get("residuals")]
+    axis.set_title(title, loc="left", color=INK)
+    if not rows:
+        return
+    rows = [row for row in rows if len(row["residuals"]) == len(rows[-1]["residuals"])]  # of the same modes
+    trained = any("waves" not in row for row in rows)
+    x = [row["seconds"] if trained else row["waves"] for row in rows]
+    residuals = np.array([row["residuals"] for row in rows], float)
+    style = {"marker": "o", "markersize": 3.5} if len(rows) < FEW else {}
     for k, color in enumerate(mpl.colormaps[SEQUENCE](np.linspace(0, 0.85, residuals.shape[1]))):
-        axis.plot(waves, residuals[:, k], marker="o", markersize=3.5, linewidth=1.2, color=color)
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_ylim(10 ** np.floor(np.log10(residuals.min())), 10 ** np.ceil(np.log10(residuals.max())))
+        axis.plot(x, residuals[:, k], linewidth=1.2, color=color, **style)
+    axis.set(xscale="log", yscale="log")
+    axis.set_ylim(*decades(residuals))
     axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.set_xlim(waves[0] / 1.3, waves[-1] * 1.3)
-    axis.set_xticks(waves, labels=[f"{count}" for count in waves])
+    if trained:
+        axis.set_xlabel("seconds, without compilation")
+        return
+    axis.set_xlim(x[0] / 1.3, x[-1] * 1.3)
+    axis.set_xticks(x, labels=[f"{count}" for count in x])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel("random waves, in one basis after another")
-    axis.set_title(title, loc="left", color=INK)
+
+
+def decades(values: Float[np.ndarray, "..."], above: int = 0) -> tuple[float, float]:
+    """The powers of ten around all values that a logarithmic axis can show, and some more above them for a legend."""
+    there = values[np.isfinite(values) & (values > 0)]
+    if not there.size:
+        return 0.1, 1.0
+    low, high = np.floor(np.log10(there.min() / 1.1)), np.ceil(np.log10(there.max() * 1.1))
+    return 10.0**low, 10.0 ** (high + above * np.ceil((high - low) / 7))

@@ -43,6 +43,14 @@ class Stream(enum.IntEnum):
     """Points that tell where residuals are."""
     ELSEWHERE = 14
     """Draws of held-out data that eigenvalues are measured on, where these have no order."""
+    FIRST_OUTPUTS = 15
+    """Markov chains of the features of a network, whose best combinations are its first outputs."""
+    CHAINS = 16
+    """Markov chains that trained functions are measured on."""
+    NORM = 17
+    """Points that tell the norm of functions known on Markov chains only."""
+    GAUSSIAN = 18
+    """Points of the Gaussian of lowest energy."""
 
     # Folded into the key of `TRAINING`, as are the numbers of the steps, counted from zero.
     HELD_OUT = 2**31 - 2

@@ -106,6 +106,29 @@ class DirichletFactor(eqx.Module):
         return jnp.prod(jnp.where(jnp.asarray(self.closed), factors, 1))
 
 
+class ThinDirichletFactor(eqx.Module):
+    """∏ tanh(s / width) over the Dirichlet faces, s being the distance from each: one wherever faces are far away.
+
+    With states of about the size `widths` along each axis, the factor leaves those untouched that do not come near a
+    face. An axis with one Dirichlet face has its mirror image beyond the Neumann face, as in `DirichletFactor`.
+
+    >>> round(float(ThinDirichletFactor(Box(-6, 6), (1.0,))(jnp.zeros(1))), 4)
+    1.0
+    """
+
+    within: DirichletFactor
+    widths: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(self, box: Box, widths: Sequence[float]):
+        self.within, self.widths = DirichletFactor(box), tuple(float(width) for width in widths)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The factor at one point."""
+        low, high, widths = (jnp.asarray(part, x.dtype) for part in (self.within.low, self.within.high, self.widths))
+        factors = jnp.tanh((x - low) / widths) * jnp.tanh((high - x) / widths)
+        return jnp.prod(jnp.where(jnp.asarray(self.within.closed), factors, 1))
+
+
 class OffsetFrom(eqx.Module):
     """Offset y and distance r from a point of a box to x; both obey its boundary as `BoundaryCoordinates` do.
 

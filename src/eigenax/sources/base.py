@@ -96,6 +96,10 @@ class Sampler(eqx.Module):
     def draw(self, state: Any, functions: Function, key: PRNGKeyArray, size: int) -> tuple[Any, Batch]:
         """The next state, and a batch for training these functions."""
 
+    def measured(self, state: Any, functions: Function, key: PRNGKeyArray) -> "Source":
+        """The source that trained functions are measured on."""
+        return self.source
+
 
 class Source(Sampler):
     """Draws batches of `Points` or `Pairs` as a function of a key alone: a sampler without a state.

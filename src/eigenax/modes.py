@@ -18,6 +18,7 @@ from eigenax.core.perturbation import Perturbed
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream
 from eigenax.core.ritz import distance_to_exact
+from eigenax.excitations import Excitations
 from eigenax.matrix_elements import MatrixElements
 from eigenax.modes_table import table
 from eigenax.networks.combined import combined
@@ -73,6 +74,11 @@ class Modes(eqx.Module):
     Only where `eigenvalues` are those of a matrix, and the functions are fits of its eigenvectors.
     """
 
+    error_covariance: Float[np.ndarray, "n n"] | None = None
+    """The covariance of the errors of the eigenvalues, where it is known: states of one network err alike."""
+    extrapolated: bool = eqx.field(static=True, default=False)
+    """Whether basis errors were told by how values fell along the training, which replaces residual²/gap."""
+
     @property
     def standard_errors(self) -> Float[np.ndarray, " n"]:
         """Standard errors of the eigenvalues, √(sampling_errors² + basis_errors²). One that is not known (NaN) is left
@@ -80,6 +86,14 @@ class Modes(eqx.Module):
         sampling, basis = (np.where(np.isnan(part), 0, part) for part in (self.sampling_errors, self.basis_errors))
         unknown = np.isnan(self.sampling_errors) & np.isnan(self.basis_errors)
         return np.where(unknown, np.nan, np.hypot(sampling, basis))
+
+    @property
+    def excitations(self) -> Excitations:
+        """The excitation energies λ_k − λ_1 for k = 2 … n, `values` and `standard_errors`.
+
+        Errors that all eigenvalues share, as those of one trained network do, cancel in the differences.
+        """
+        return Excitations.of(self.eigenvalues, self.standard_errors, self.error_covariance)
 
     @property
     def n(self) -> int:
@@ -97,6 +111,8 @@ class Modes(eqx.Module):
         for name in ("training_eigenvalues", "missed"):
             if (each := getattr(self, name)) is not None:
                 fields[name] = each[chosen]
+        if self.error_covariance is not None:
+            fields["error_covariance"] = self.error_covariance[chosen][:, chosen]
         return dataclasses.replace(self, coefficients=self.coefficients[:, chosen], **fields)
 
     def at_point(self, x: Float[Array, "..."]) -> Inexact[Array, " n"]:
@@ -203,11 +219,13 @@ class Modes(eqx.Module):
     def distances(self) -> Float[np.ndarray, " n"]:
         """Residual²/gap, an estimate of how far each eigenvalue is from the exact one.
 
-        NaN, for not known, where the functions are fits and the eigenvalues those of the matrix.
+        NaN, for not known, where the functions are fits and the eigenvalues those of the matrix, and where a basis
+        error tells more.
         """
         if self.missed is not None:
             return np.full(self.n, np.nan)
-        return distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
+        distances = distance_to_exact(self.eigenvalues, self.residuals, self.next_eigenvalue)
+        return np.where(np.isfinite(self.basis_errors), np.nan, distances) if self.extrapolated else distances
 
 
 @eqx.filter_jit

@@ -47,18 +47,18 @@ class ManyDimensions(Physics):
 
     def scores(self, modes: "Modes") -> dict[str, Any]:
         """Errors of the levels and of the excitation energies, and those of the classical method."""
-        from eigenax.lab.scores.excitations import excitations, mean_errors
+        from eigenax.lab.scores.excitations import mean_errors
 
-        found, exact, classical = excitations(modes), self.exact(), self.classical()
+        found, exact, classical = modes.excitations, self.exact(), self.classical()
         known = exact[1:] - exact[0]
         scores = super().scores(modes) | {
             "reference": self.reference,
             "unit": self.unit,
             "excitations": {
-                "energies": found.energies,
+                "energies": found.values,
                 "standard_errors": found.standard_errors,
                 "exact": known,
-                "errors": found.energies - known,
+                "errors": found.values - known,
             },
             "mean_relative_excitation_error": mean_errors(modes.eigenvalues, exact)[1],
         }

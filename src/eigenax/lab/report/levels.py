@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from eigenax.lab.report.digits import FEWEST_IN_UNITS, decimals, rounded
 from eigenax.lab.report.quality import FEW, SMALLEST, decades
 from eigenax.lab.report.style import GREY, INK, STYLE, new_figure
-from eigenax.lab.scores.excitations import excitations, mean_errors
+from eigenax.lab.scores.excitations import mean_errors
 from eigenax.modes import Modes
 
 WIDTH, TOP, BOTTOM = 8.2, 3.4, 2.7
@@ -61,8 +61,8 @@ def _shown(levels: Levels) -> tuple[np.ndarray, ...]:
     modes, exact = levels.modes, levels.exact
     if modes.n == 1:
         return np.ones(1), modes.eigenvalues, modes.standard_errors, exact
-    found = excitations(modes)
-    return np.arange(2, modes.n + 1), found.energies, found.standard_errors, exact[1:] - exact[0]
+    found = modes.excitations
+    return np.arange(2, modes.n + 1), found.values, found.standard_errors, exact[1:] - exact[0]
 
 
 def _draw_levels(axis: Axes, levels: Levels) -> None:

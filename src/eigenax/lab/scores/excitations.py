@@ -1,24 +1,7 @@
-"""Excitation energies: differences from the lowest eigenvalue, which are what experiments see."""
-
-from typing import NamedTuple
+"""Mean errors of levels and of excitation energies."""
 
 import numpy as np
 from jaxtyping import Float
-
-from eigenax.modes import Modes
-
-
-class Excitations(NamedTuple):
-    """λ_k − λ_1 for k from 2, with standard errors."""
-
-    energies: Float[np.ndarray, " m"]
-    standard_errors: Float[np.ndarray, " m"]
-
-
-def excitations(modes: Modes) -> Excitations:
-    """The excitation energies of modes, with standard errors as if those of the eigenvalues were independent."""
-    errors = modes.standard_errors
-    return Excitations(modes.eigenvalues[1:] - modes.eigenvalues[0], np.hypot(errors[1:], errors[0]))
 
 
 def mean_errors(values: Float[np.ndarray, " n"], exact: Float[np.ndarray, " n"]) -> tuple[float | None, float | None]:

@@ -30,6 +30,7 @@ from eigenax.operators.slowness import Slowness as Slowness
 from eigenax.problem import Problem as Problem
 from eigenax.solvers.auto import AutoSolver as AutoSolver
 from eigenax.solvers.base import Info as Info, SavedState as SavedState, Solver as Solver
+from eigenax.solvers.gauss_newton import RayleighGaussNewton as RayleighGaussNewton
 from eigenax.solvers.gradient import GradientSolver as GradientSolver
 from eigenax.solvers.natural import NaturalGradient as NaturalGradient
 from eigenax.solvers.rayleigh_ritz import RayleighRitz as RayleighRitz
@@ -40,6 +41,7 @@ from eigenax.sources.arrays import Arrays as Arrays
 from eigenax.sources.base import Sampler as Sampler, Source as Source
 from eigenax.sources.densities import Gaussian as Gaussian, LogUniformRadius as LogUniformRadius, Radial as Radial
 from eigenax.sources.graph import Graph as Graph
+from eigenax.sources.markov_chains import MarkovChains as MarkovChains
 from eigenax.sources.mixture import Mixture as Mixture
 from eigenax.sources.time_series import TimeSeries as TimeSeries
 from eigenax.sources.transitions import Transitions as Transitions

@@ -71,7 +71,9 @@ def solve(
             "a part of yours refers to a NumPy array, which JAX cannot use in both float32 and float64: make it "
             "inside the function, jnp.asarray([…]), or keep it as numbers, array.tolist()"
         ) from error
-    modes = dataclasses.replace(modes, steps=last.step, solver=chosen.name, stop_reason=last.stop_reason)
+    modes = dataclasses.replace(
+        modes, steps=last.step, solver=modes.solver or chosen.name, stop_reason=last.stop_reason
+    )
     modes = with_likely_cause(problem, modes, doubted(modes, tol), chosen.advice(problem, modes))
     if modes.note:
         warnings.warn(modes.note, RuntimeWarning, stacklevel=2)

@@ -205,8 +205,8 @@ def _check_distinct(drawn: Batch, n: int) -> None:
         raise ValueError(f"n = {n} functions cannot be told apart on {distinct} different points; more are needed")
 
 
-def check_network(problem: Problem) -> None:
-    """Refuse a network that does not map a point to n values, or has nothing to train.
+def check_network(problem: Problem, spare: int = 0) -> None:
+    """Refuse a network that does not map a point to n values (or up to `spare` more), or has nothing to train.
 
     Warn of a network that violates the boundary conditions that make the operator symmetric.
     """
@@ -218,7 +218,7 @@ def check_network(problem: Problem) -> None:
         raise ValueError(f"network must take one point of shape {shape}; it does not: {reason}") from error
     if not jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)):
         raise ValueError("network must be an equinox module with arrays to train; this one has none")
-    if returned != (problem.n,):
+    if len(returned) != 1 or not problem.n <= returned[0] <= problem.n + spare:
         raise ValueError(
             f"network must return n = {problem.n} values for a point of shape {shape}; it returns {returned}"
         )

@@ -11,6 +11,7 @@ from eigenax.solvers.default_parts import network_key
 ROWS, IMAGES = np.random.default_rng(0).normal(size=(40, 2)), np.random.default_rng(1).normal(size=(40, 1, 8, 8))
 WELL = -ex.Laplacian() + ex.Potential(lambda x: jnp.sum(x**2))
 KERNEL = ex.Kernel(lambda x, y: jnp.exp(-jnp.sum((x - y) ** 2)))
+FIVE, TWENTY = (ex.Box(-6, 6, dims=dims) for dims in (5, 20))
 LINE, EDGES = ex.Box(-1, 1), np.stack([np.arange(39), np.arange(1, 40)], 1)
 
 
@@ -18,6 +19,9 @@ LINE, EDGES = ex.Box(-1, 1), np.stack([np.arange(39), np.arange(1, 40)], 1)
     ("operator", "source", "which", "name"),
     [
         (WELL, LINE, "smallest", "RayleighRitz"),
+        (WELL, FIVE, "smallest", "WavesThenTraining"),
+        (WELL, TWENTY, "smallest", "RayleighGaussNewton"),
+        (WELL, ex.Adaptive(FIVE), "smallest", "SpIN"),
         (-ex.LaplaceBeltrami(ex.sphere().embedding), ex.sphere(), "smallest", "RayleighRitz"),
         (KERNEL, ex.Arrays(ROWS), "largest", "RayleighRitz"),
         (KERNEL, ex.Gaussian(0.0, 1.0, dims=2), "largest", "RayleighRitz"),

@@ -73,6 +73,8 @@ class GradientSolver(Solver):
         static=True, default=None, kw_only=True, converter=partial(positive_int_or_none, "log_every")
     )
 
+    spare: ClassVar[int] = 0
+    """How many functions more than asked for the network may have."""
     wants_separate: ClassVar[bool] = False
     """Whether the default network should have separate parameters for each function."""
     divergence_hint: ClassVar[str] = (
@@ -112,11 +114,15 @@ class GradientSolver(Solver):
         problem = super().prepared(problem)
         with precision_scope(self.precision, at_least=True):
             if problem.network is None:
-                problem = default_parts(problem, self.wants_separate)
+                problem = self.with_default_parts(problem)
             problem = dataclasses.replace(problem, network=in_precision(problem.network))
-            check_network(problem)
+            check_network(problem, self.spare)
             self._check_batch(problem)
         return problem
+
+    def with_default_parts(self, problem: Problem) -> Problem:
+        """The problem with a network, and points to train it on, where no network was given."""
+        return default_parts(problem, self.wants_separate)
 
     def _check_batch(self, problem: Problem) -> None:
         """Raise an error if the Σ of a batch cannot have full rank, unless Σ is averaged from the start."""
@@ -139,7 +145,9 @@ class GradientSolver(Solver):
             sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
             kept = None if problem.source.held_out is None else BestNetwork.of(problem.network)
-            return TrainingState(self.begin(problem.network, problem.n), sampler, lowest, kept, step)
+            point = jax.ShapeDtypeStruct(problem.source.shape, jnp.zeros(()).dtype)
+            outputs = jax.eval_shape(problem.network, point).shape[0]
+            return TrainingState(self.begin(problem.network, outputs), sampler, lowest, kept, step)
 
     def step(self, problem: Problem, state: TrainingState, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
         """A chunk of updates."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eigenax.errors import InputError
+from eigenax.excitations import Excitations
 from eigenax.lab.experiments.coupled_oscillators import CoupledOscillators
 from eigenax.lab.experiments.double_well import DoubleWell
 from eigenax.lab.experiments.henon_heiles import HenonHeiles
@@ -32,6 +33,7 @@ class Found:
         self.n, box = experiment.n, experiment.domain()
         self.eigenvalues = experiment.exact() * (1 + 1e-3 * np.arange(self.n))
         self.standard_errors = np.full(self.n, 1e-3 * abs(self.eigenvalues[0]))
+        self.excitations = Excitations.of(self.eigenvalues, self.standard_errors)
         self.shape, self.centre, self.scale = box.shape, box.centre, box.half_width / 4
 
     def __call__(self, x):

@@ -59,6 +59,8 @@ def measured_span(
     residuals = np.sqrt(np.maximum(norms.mean(0), norms.std(0, ddof=1) / np.sqrt(groups)))
     values = values + near
     next_value = float(values[n]) if len(values) > n else None
+    # K u is rounded before `near` is subtracted, alike at all points: that does not show in the scatter.
+    scatter = scatter + _shared(np.finfo(fresh.precision).eps * np.abs(values[:n]))
     sampling = np.sqrt(np.diag(scatter))
     return Solution(values[:n], vectors, sampling, np.full(n, np.nan), residuals, next_value), scatter
 

@@ -14,7 +14,7 @@ from eigenax.solvers.base import Info, SavedState, Solver
 from eigenax.solvers.gauss_newton import RayleighGaussNewton
 from eigenax.solvers.rayleigh_ritz import RayleighRitz
 
-PROMISING = 1e-3
+PROMISING = 5e-3
 """Waves go on if the first basis has relative errors below this: larger bases then gain the digits that are left."""
 PROMISING_TOLS = 30.0
 """With a `tol`, they also go on if the first basis has errors below this many times the tol."""

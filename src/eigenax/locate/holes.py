@@ -11,13 +11,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.locate.diffusion_monte_carlo import explore, potential_of
+from eigenax.locate.missed import EMPTY
 from eigenax.modes import Modes
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.sources.base import Source
 
-EMPTY = 5.0
-"""A point of d dimensions is empty if the density of the states is below exp(−EMPTY − d) of the typical one."""
 POINTS = 2048
 """Points of the states that tell the typical density."""
 DEEPER = 0.01
@@ -35,7 +34,7 @@ def with_holes(problem: Problem, modes: Modes) -> Modes:
         return modes
     with precision_scope("float64"), full_precision():
         typical, x = map(np.asarray, _typical(modes.source, modes, stream(problem.seed, Stream.DENSITY)))
-        cooled = jnp.asarray(np.concatenate([found.cooled, x[:: len(x) // 256]]))
+        cooled = jnp.asarray(found.cooled)
         density, potential = map(np.asarray, _at(modes, problem.descending, cooled))
         around = np.asarray(potential_of(problem.descending, jnp.asarray(x)))
     lowest = float((problem.sign * modes.eigenvalues).min())

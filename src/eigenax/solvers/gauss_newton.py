@@ -250,9 +250,10 @@ class RayleighGaussNewton(GradientSolver):
         direction = -tau * jnp.linalg.solve(damped, parts.gradient)
         moved = jnp.matmul(parts.metric, direction, precision=HIGHEST)
         change = jnp.sqrt(jnp.maximum(direction @ moved, jnp.finfo(theta.dtype).tiny) / len(span.values))
-        progress = self._after(state, span.values, jnp.mean(batch.weights[:, None] * span.residual**2, 0))
+        squares = jnp.mean(batch.weights[:, None] * span.residual**2, 0)
+        progress = self._after(state, span.values, squares)
         # As H is positive, an exact implicit step changes functions by at most τ ‖r‖: more is noise of S + τ H.
-        longest = jnp.minimum(self.trust, tau * jnp.sqrt(jnp.mean(batch.weights[:, None] * span.residual**2)))
+        longest = jnp.minimum(self.trust, tau * jnp.sqrt(jnp.mean(squares)))
         step = direction * jnp.minimum(1, longest / change) * progress.scale * (state.step >= WARM_UP)
         step = step * _straight_share(network_of, theta, step, batch, span)
         # A direction that is not finite is skipped: the next batch has another one.
@@ -295,8 +296,7 @@ class RayleighGaussNewton(GradientSolver):
             return state, info
         progress = state.solver.progress
         values, squares = np.asarray(progress.averages, np.float64)
-        smallest = np.finfo(values.dtype if self.precision == "float64" else np.float32).eps
-        resolved = squares.max() < PRECISE * smallest * np.abs(values).max() * np.ptp(values)
+        resolved = squares.max() < PRECISE * np.finfo(self.precision).eps * np.abs(values).max() * np.ptp(values)
         stalled = resolved or float(progress.scale) < LEAST_SCALE
         return state, info._replace(finished=info.finished or (StopReason.STALLED if stalled else None))
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from eigenax.checks import as_vector
 from eigenax.domains.base import Domain
@@ -79,6 +79,16 @@ class Box(Domain):
     def faces(self) -> tuple[tuple[Word, Word], ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The boundary conditions at the lower and at the upper face of each axis."""
         return tuple((each, each) if isinstance(each, str) else each for each in self.boundary)
+
+    @property
+    def open_axes(self) -> Bool[np.ndarray, " d"]:
+        """Which axes have Dirichlet conditions at both faces: functions decay there, and need no special coordinate."""
+        return np.array([pair == ("dirichlet", "dirichlet") for pair in self.faces])
+
+    @property
+    def periodic_axes(self) -> Bool[np.ndarray, " d"]:
+        """Which axes are periodic."""
+        return np.array([pair == ("periodic", "periodic") for pair in self.faces])
 
     @property
     def centre(self) -> Float[np.ndarray, " d"]:

@@ -36,7 +36,7 @@ class Fitted(NamedTuple):
     @classmethod
     def to(cls, x: Float[np.ndarray, "b d"], box: Box) -> "Fitted":
         """The density with the mean and covariance, or the histograms, of these points."""
-        is_open = np.array([pair == ("dirichlet", "dirichlet") for pair in box.faces])
+        is_open = box.open_axes
         inside = x[:, is_open]
         covariance = np.cov(inside.T).reshape(inside.shape[1], inside.shape[1]) if inside.shape[1] else np.zeros((0, 0))
         t = (x[:, ~is_open] - np.array(box.low)[~is_open]) / (2 * box.half_width[~is_open])

@@ -45,8 +45,7 @@ class ManyInputs(eqx.Module):
         singularities: tuple[tuple[float, ...], ...] = (),
     ) -> "ManyInputs":
         """For states with this mean and covariance in a box."""
-        is_open = [pair == ("dirichlet", "dirichlet") for pair in box.faces]
-        axes, others = np.flatnonzero(is_open), np.flatnonzero(~np.array(is_open))
+        axes, others = np.flatnonzero(box.open_axes), np.flatnonzero(~box.open_axes)
         variances, directions = np.linalg.eigh(covariance[np.ix_(axes, axes)])
         matrix = (directions[:, ::-1] / np.sqrt(variances[::-1])).T
         bounded, size = None, len(axes)

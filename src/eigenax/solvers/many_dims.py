@@ -107,7 +107,7 @@ def ground_state_size(problem: Problem, found: Explored) -> tuple[GaussianState,
     weights = found.descendants / found.descendants.sum()
     walked = GaussianState(*mean_and_covariance(found.points, weights))
     walked = walked._replace(covariance=walked.covariance + LEAST_WIDTH**2 * np.diag(domain.box.half_width**2))
-    if any(pair != ("dirichlet", "dirichlet") for pair in domain.faces):
+    if not domain.box.open_axes.all():
         return walked, found.points
     key = stream(problem.seed, Stream.GAUSSIAN)
     gaussian = self_consistent_gaussian(problem.descending, domain.box, walked, key)

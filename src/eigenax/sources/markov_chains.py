@@ -287,9 +287,8 @@ def _covariance(x: Float[Array, "b d"]) -> Float[Array, "d d"]:
 def _within(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -> tuple[Array, Bool[Array, " b"]]:
     """Positions with periodic axes wrapped, and which of them are inside the box; others are where they were before."""
     low, high = jnp.asarray(box.low, moved.dtype), jnp.asarray(box.high, moved.dtype)
-    periodic = np.array([pair == ("periodic", "periodic") for pair in box.faces])
-    wrapped = jnp.where(periodic, low + (moved - low) % (high - low), moved)
-    inside = jnp.all((wrapped > low) & (wrapped < high) | periodic, 1)
+    wrapped = jnp.where(box.periodic_axes, low + (moved - low) % (high - low), moved)
+    inside = jnp.all((wrapped > low) & (wrapped < high) | box.periodic_axes, 1)
     return jnp.where(inside[:, None], wrapped, before), inside
 
 
@@ -338,9 +337,9 @@ def _correlations(
     """The correlation of each coordinate and of log ρ with itself after 1, 2 … moves of the chains."""
 
     def seen(x: Array, logs: Array) -> Array:
-        periodic = np.array([pair == ("periodic", "periodic") for pair in chains.domain.box.faces])
-        turns = 2 * jnp.pi * x / (2 * jnp.asarray(chains.domain.box.half_width, x.dtype))
-        all_of_them = jnp.concatenate([jnp.where(periodic, jnp.cos(turns), x), logs[:, None]], 1)
+        box = chains.domain.box
+        turns = jnp.pi * x / jnp.asarray(box.half_width, x.dtype)
+        all_of_them = jnp.concatenate([jnp.where(box.periodic_axes, jnp.cos(turns), x), logs[:, None]], 1)
         away = all_of_them - all_of_them.mean(0)
         return away / (jnp.sqrt(jnp.mean(away**2, 0)) + jnp.finfo(x.dtype).tiny)
 

@@ -1,15 +1,13 @@
 """The network for many dimensions: its boundary, its tails, and what it represents exactly."""
 
-import itertools
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import eigenax as ex
-from eigenax.networks.ansatz import Ansatz, lowest_products
+from eigenax.networks.ansatz import Ansatz
 from eigenax.networks.base import Multiply
 from eigenax.networks.boundary import ThinDirichletFactor
 from eigenax.networks.many_inputs import ManyInputs
@@ -59,16 +57,3 @@ def test_a_cusp_has_a_slope_on_either_side():
     inputs = ManyInputs.of(ex.Box(-9, 9, dims=2), np.zeros(2), np.eye(2), singularities=((1.0, 0.0),))
     slopes = jax.vmap(jax.jacfwd(lambda x: inputs(x)[-1]))(jnp.array([[1.001, 0.0], [0.999, 0.0]]))[:, 0]
     np.testing.assert_allclose(slopes, [1 / np.sqrt(2), -1 / np.sqrt(2)], rtol=1e-2)
-
-
-@pytest.mark.parametrize(("least", "most"), [(2, 2), (2, 4), (3, 4)])
-def test_products_are_those_of_the_lowest_energies(least, most):
-    energies = np.array([1.0, 1.7, 3.1, 3.3])
-    every = [
-        one for degree in range(least, most + 1) for one in itertools.combinations_with_replacement(range(4), degree)
-    ]
-    every.sort(key=lambda one: energies[list(one)].sum())
-    found = lowest_products(energies, 10, least, most)
-    np.testing.assert_allclose(
-        [energies[list(one)].sum() for one in found], [energies[list(one)].sum() for one in every[:10]]
-    )

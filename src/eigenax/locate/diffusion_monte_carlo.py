@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.lattice import resampled, shifted_lattice
+from eigenax.core.precision import full_precision
 from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.walk_numbers import (
@@ -171,9 +172,10 @@ def explore(problem: Problem, repeat: int = 0) -> Explored | None:
     if domain is None or domain.embedding is not None or not can_diffuse(problem.descending, domain.box):
         return None
     key = stream(problem.seed, Stream.DIFFUSION)
-    return diffusion_monte_carlo(
-        problem.descending, domain.box, jax.random.fold_in(key, repeat) if repeat else key, WALKERS
-    )
+    with full_precision():
+        return diffusion_monte_carlo(
+            problem.descending, domain.box, jax.random.fold_in(key, repeat) if repeat else key, WALKERS
+        )
 
 
 def can_diffuse(operator: Operator, box: Box) -> bool:

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
@@ -15,7 +15,7 @@ from eigenax.locate.missed import EMPTY
 from eigenax.modes import Modes
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
-from eigenax.sources.base import Source
+from eigenax.sources.markov_chains import MarkovChainPoints
 
 POINTS = 2048
 """Points of the states that tell the typical density."""
@@ -30,22 +30,21 @@ def with_holes(problem: Problem, modes: Modes) -> Modes:
     the others, lie in a hole: the lowest states of the operator may live there.
     """
     found = explore(problem, repeat=1)
-    if found is None or modes.source is None:
+    if found is None or not isinstance(modes.source, MarkovChainPoints):
         return modes
+    x = modes.source.positions(stream(problem.seed, Stream.DENSITY))[:POINTS]
     with precision_scope("float64"), full_precision():
-        typical, x = map(np.asarray, _typical(modes.source, modes, stream(problem.seed, Stream.DENSITY)))
-        cooled = jnp.asarray(found.cooled)
-        density, potential = map(np.asarray, _at(modes, problem.descending, cooled))
-        around = np.asarray(potential_of(problem.descending, jnp.asarray(x)))
+        at = _at(modes, problem.descending, jnp.asarray(np.concatenate([x, found.cooled])))
+    (around_density, density), (around, potential) = (np.split(np.asarray(part), [POINTS]) for part in at)
     lowest = float((problem.sign * modes.eigenvalues).min())
-    empty = density < float(typical) - EMPTY - problem.source.shape[0]
+    empty = density < around_density.mean() - EMPTY - problem.source.shape[0]
     bottom = min(around.min(), potential[~empty].min(initial=np.inf))
     hole = empty & (potential < bottom - DEEPER * max(lowest - bottom, 0))
     if not hole.any():
         return modes
     deepest = int(np.flatnonzero(hole)[potential[hole].argmin()])
     depth = float(potential[deepest])
-    place = ", ".join(f"{number:.3g}" for number in np.asarray(cooled)[deepest])
+    place = ", ".join(f"{number:.3g}" for number in found.cooled[deepest])
     note = (
         f"the potential has a hole at x = ({place}), where it is {depth:.4g}, far below these levels, and where none "
         "of these states is: the lowest states of this box live there. If you are after the others, take a smaller box"
@@ -55,18 +54,7 @@ def with_holes(problem: Problem, modes: Modes) -> Modes:
 
 
 @eqx.filter_jit
-def _typical(source: Source, modes: Modes, key: PRNGKeyArray) -> tuple[Array, Array]:
-    """The mean logarithm of the density at points of the states, and these points."""
-    batch = source.sample(key, POINTS)
-    return jnp.mean(_log_density(modes, batch.x)), batch.x
-
-
-@eqx.filter_jit
 def _at(modes: Modes, operator: Operator, x: Float[Array, "b d"]) -> tuple[Array, Array]:
-    return _log_density(modes, x), potential_of(operator, x)
-
-
-def _log_density(modes: Modes, x: Float[Array, "b d"]) -> Float[Array, " b"]:
-    """The logarithm of the mean squared value of all states."""
+    """The logarithm of the mean squared value of all states, and the potential."""
     v = jax.lax.map(modes.at_point, x, batch_size=256)
-    return jnp.log(jnp.mean(v**2, 1) + jnp.finfo(x.dtype).tiny)
+    return jnp.log(jnp.mean(v**2, 1) + jnp.finfo(x.dtype).tiny), potential_of(operator, x)

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 from scipy.linalg import solve_triangular
 
 from eigenax.core.bridge import Integral, bridge
@@ -15,8 +15,6 @@ from eigenax.core.precision import full_precision, precision_scope
 from eigenax.domains.box import Box
 from eigenax.sources.markov_chains import ChainState, MarkovChainPoints, log_density
 
-POINTS = 2**14
-"""Points of the chains, half of which the density is fitted to, and points of that density."""
 BINS = 24
 """Bins of the histograms along bounded axes."""
 
@@ -69,13 +67,12 @@ class Fitted(NamedTuple):
         return total
 
 
-def norm_of(points: MarkovChainPoints, key: PRNGKeyArray, seed: int) -> Integral:
-    """log of ∫ ρ over the volume of the box, and its standard error."""
+def norm_of(points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int) -> Integral:
+    """log of ∫ ρ over the volume of the box, and its standard error, from points x with the density ρ."""
     box = points.domain.box
     with precision_scope("float64"), full_precision():
-        x = np.asarray(_drawn(points, key), np.float64)
         fitted = Fitted.to(x[::2], box)
-        drawn = fitted.draw(POINTS // 2, np.random.default_rng(seed))
+        drawn = fitted.draw(len(x[1::2]), np.random.default_rng(seed))
         low, high = np.asarray(box.low), np.asarray(box.high)
         inside = ((drawn > low) & (drawn < high)).all(1)
         at_chain, at_drawn = (
@@ -87,15 +84,12 @@ def norm_of(points: MarkovChainPoints, key: PRNGKeyArray, seed: int) -> Integral
     return Integral(found.log - float(np.log(2 * box.half_width).sum()), found.error)
 
 
-def with_norm(points: MarkovChainPoints, key: PRNGKeyArray, seed: int) -> tuple[MarkovChainPoints, Integral]:
-    """The same points with weights that make means those of the source, and the norm."""
-    found = norm_of(points, key, seed)
+def with_norm(
+    points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int
+) -> tuple[MarkovChainPoints, Integral]:
+    """The same source with weights that make means those of the domain, and the norm, told by its points x."""
+    found = norm_of(points, x, seed)
     return dataclasses.replace(points, log_norm=found.log), found
-
-
-@eqx.filter_jit
-def _drawn(points: MarkovChainPoints, key: PRNGKeyArray) -> Array:
-    return points.sample(key, POINTS).x
 
 
 @eqx.filter_jit

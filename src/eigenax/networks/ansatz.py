@@ -1,6 +1,5 @@
 """A network for many dimensions: a common factor that decays, times a shared network with a linear read-out."""
 
-import functools
 import math
 from collections.abc import Sequence
 
@@ -13,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.networks.base import Network
 from eigenax.networks.many_inputs import ManyInputs
+from eigenax.networks.products import Product, values_of
 
 REACH = 5.0
 """What anharmonic products take for inputs stays below this many standard deviations."""
@@ -30,7 +30,7 @@ class Ansatz(Network):
     `REACH`, so that the Gaussian always wins far away. J is zero where all inputs are. A, W, V, b and the coefficients
     of J are trained.
 
-    Products are tuples of indices of inputs: (0, 0, 1) stands for y₀² y₁.
+    Products are those of `eigenax.networks.products`: (0, 0, 1) stands for y₀² y₁.
 
     >>> from eigenax import Box
     >>> from eigenax.networks.many_inputs import ManyInputs
@@ -41,8 +41,8 @@ class Ansatz(Network):
     """
 
     inputs: ManyInputs
-    products: tuple[tuple[int, ...], ...] = eqx.field(static=True)
-    anharmonic: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    products: tuple[Product, ...] = eqx.field(static=True)
+    anharmonic: tuple[Product, ...] = eqx.field(static=True)
     weights: tuple[Float[Array, "width inputs"], ...]
     biases: tuple[Float[Array, " width"], ...]
     exponent: Float[Array, " e"]
@@ -59,8 +59,8 @@ class Ansatz(Network):
         *,
         width: int = 64,
         depth: int = 2,
-        products: Sequence[tuple[int, ...]] = (),
-        anharmonic: Sequence[tuple[int, ...]] = (),
+        products: Sequence[Product] = (),
+        anharmonic: Sequence[Product] = (),
         key: PRNGKeyArray,
     ):
         self.inputs, self.products, self.anharmonic = inputs, tuple(products), tuple(anharmonic)
@@ -88,23 +88,27 @@ class Ansatz(Network):
             hidden = hidden + jnp.tanh(jnp.matmul(weights, hidden, precision=HIGHEST) + biases)
         return hidden
 
-    def envelope_and_features(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], Float[Array, " f"]]:
-        """The common factor at one point, and the features."""
+    def log_envelope(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The logarithm of the common factor at one point."""
         y = self.inputs(x)
-        hidden, z = self.last_layer(y), y[: self.inputs.unbounded]
+        return self._exponent(y, self.last_layer(y))
+
+    def _exponent(self, y: Float[Array, " m"], hidden: Float[Array, " width"]) -> Float[Array, ""]:
+        z = y[: self.inputs.unbounded]
         above = hidden - self.last_layer(jnp.zeros_like(y))
         bounded = y / jnp.sqrt(1 + (y / REACH) ** 2)
-        exponent = self.exponent @ jnp.concatenate([above, y, _products(bounded, self.anharmonic)])
-        if len(z):
-            rows, columns = np.tril_indices(len(z))
-            exponent = exponent - z @ z / 4 - jnp.sum(self.quadratic * z[rows] * z[columns])
-        features = jnp.concatenate([hidden, y, _products(y, self.products), jnp.ones(1, y.dtype)])
-        return jnp.exp(exponent), features
+        exponent = self.exponent @ jnp.concatenate([above, y, values_of(self.anharmonic, bounded)])
+        if not len(z):
+            return exponent
+        rows, columns = np.tril_indices(len(z))
+        return exponent - z @ z / 4 - jnp.sum(self.quadratic * z[rows] * z[columns])
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
         """The raw values u at one point."""
-        envelope, features = self.envelope_and_features(x)
-        return envelope * jnp.matmul(self.outputs, features, precision=HIGHEST)
+        y = self.inputs(x)
+        hidden = self.last_layer(y)
+        features = jnp.concatenate([hidden, y, values_of(self.products, y), jnp.ones(1, y.dtype)])
+        return jnp.exp(self._exponent(y, hidden)) * jnp.matmul(self.outputs, features, precision=HIGHEST)
 
     def hidden(self) -> "Ansatz":
         """The features times the envelope, of which the outputs are linear combinations."""
@@ -113,37 +117,3 @@ class Ansatz(Network):
     def with_outputs(self, outputs: Float[Array | np.ndarray, "k g"]) -> "Ansatz":
         """The same envelope and features with another read-out W."""
         return eqx.tree_at(lambda a: a.outputs, self, jnp.asarray(outputs, self.outputs.dtype))
-
-
-def _products(y: Float[Array, " m"], of: tuple[tuple[int, ...], ...]) -> Float[Array, " p"]:
-    """Products of the inputs with these indices."""
-    if not of:
-        return y[:0]
-    most = max(map(len, of))
-    padded = np.array([[*one, *[len(y)] * (most - len(one))] for one in of])
-    factors = jnp.append(y, jnp.ones(1, y.dtype))[padded.T]
-    return functools.reduce(jnp.multiply, factors)
-
-
-def lowest_products(
-    energies: Float[np.ndarray, " m"], count: int, least: int = 2, most: int = 4
-) -> list[tuple[int, ...]]:
-    """Products of two to `most` inputs with the lowest sum of energies: the overtones and combinations of oscillators.
-
-    In a harmonic potential, the product of Hermite polynomials with these degrees is an excitation of that energy.
-
-    >>> lowest_products(np.array([1.0, 1.8]), 3)
-    [(0, 0), (0, 1), (0, 0, 0)]
-    """
-    found: list[tuple[float, tuple[int, ...]]] = []
-    level: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-    for degree in range(1, most + 1):
-        longer = [
-            ((*one, axis), energy + float(energies[axis]))
-            for one, energy in level
-            for axis in range(one[-1] if one else 0, len(energies))
-        ]
-        # Only the lowest of a degree can be part of a low product of the next degree.
-        level = sorted(longer, key=lambda each: (each[1], each[0]))[: max(count, len(energies))]
-        found += [(energy, one) for one, energy in level if degree >= least]
-    return [one for _, one in sorted(found, key=lambda each: (each[0], len(each[1]), each[1]))[:count]]

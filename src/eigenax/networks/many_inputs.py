@@ -1,5 +1,6 @@
 """Inputs of a network in many dimensions, in units of the states."""
 
+import itertools
 from collections.abc import Callable
 
 import equinox as eqx
@@ -31,6 +32,8 @@ class ManyInputs(eqx.Module):
     open_axes: tuple[int, ...] = eqx.field(static=True)
     bounded: Callable[[Array], Array] | None
     """The bounded coordinates of the other axes; None if there are none."""
+    waves: tuple[tuple[int, float], ...] = eqx.field(static=True)
+    """The axis and the wave number of each bounded coordinate."""
     cusps: tuple[OffsetFrom, ...]
     size: int = eqx.field(static=True)
     radius: float = eqx.field(static=True)
@@ -48,16 +51,18 @@ class ManyInputs(eqx.Module):
         axes, others = np.flatnonzero(box.open_axes), np.flatnonzero(~box.open_axes)
         variances, directions = np.linalg.eigh(covariance[np.ix_(axes, axes)])
         matrix = (directions[:, ::-1] / np.sqrt(variances[::-1])).T
-        bounded, size = None, len(axes)
+        bounded, size, waves = None, len(axes), ()
         if len(others):
             low, high = (np.asarray(face)[others].tolist() for face in (box.low, box.high))
             coordinates = BoundaryCoordinates(Box(low, high, boundary=[box.faces[axis] for axis in others]))
             bounded, size = OfAxes(tuple(others.tolist()), coordinates), size + coordinates.size
+            waves = tuple((axis, number) for axis in others.tolist() for number in _wave_numbers(box, axis))
         return cls(
             tuple(mean[axes].tolist()),
             tuple(map(tuple, matrix.tolist())),
             tuple(axes.tolist()),
             bounded,
+            waves,
             tuple(OffsetFrom(point, box) for point in singularities),
             size + len(singularities),
             float(np.sqrt(np.trace(covariance))),
@@ -67,6 +72,21 @@ class ManyInputs(eqx.Module):
     def unbounded(self) -> int:
         """The number of whitened coordinates, which come first."""
         return len(self.open_axes)
+
+    @property
+    def sines(self) -> tuple[int, ...]:
+        """Which inputs are the sine of a periodic axis, whose cosine is the input before it."""
+        again = [late[0] == early[0] for early, late in itertools.pairwise(self.waves)]
+        return tuple(self.unbounded + 1 + place for place in np.flatnonzero(again).tolist())
+
+    def energies(self, diffusion: Float[np.ndarray, " d"]) -> Float[np.ndarray, " m"]:
+        """About the energy of one excitation along each input but the cusps, of −D∇² with this D of each axis.
+
+        Of an oscillator along an open axis, D/σ² is exact, as is D k² of a free wave of wave number k.
+        """
+        whitened = np.array(self.matrix).reshape(self.unbounded, self.unbounded) ** 2
+        free = [diffusion[axis] * number**2 for axis, number in self.waves]
+        return np.append(whitened @ diffusion[list(self.open_axes)], free)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " m"]:
         """The inputs of one point."""
@@ -78,6 +98,14 @@ class ManyInputs(eqx.Module):
             parts.append(self.bounded(x))
         distances = [cusp(x)[1] / self.radius for cusp in self.cusps]
         return jnp.concatenate([*parts, *(jnp.reshape(r / (1 + r), 1) for r in distances)])
+
+
+def _wave_numbers(box: Box, axis: int) -> list[float]:
+    """Those of the `BoundaryCoordinates` of an axis that is not open."""
+    half_turn = np.pi / (box.high[axis] - box.low[axis])
+    if box.faces[axis] == ("periodic", "periodic"):
+        return [2 * half_turn, 2 * half_turn]
+    return [half_turn if box.faces[axis] == ("neumann", "neumann") else half_turn / 2]
 
 
 class OfAxes(eqx.Module):

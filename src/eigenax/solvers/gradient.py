@@ -112,7 +112,7 @@ class GradientSolver(Solver):
     def prepared(self, problem: Problem) -> Problem:
         """The problem, with a default network and default points if no network was given."""
         problem = super().prepared(problem)
-        with precision_scope(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True), full_precision():
             if problem.network is None:
                 problem = self.with_default_parts(problem)
             problem = dataclasses.replace(problem, network=in_precision(problem.network))
@@ -141,7 +141,7 @@ class GradientSolver(Solver):
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
         """The initial states of the solver and of the sampler."""
-        with precision_scope(self.precision, at_least=True):
+        with precision_scope(self.precision, at_least=True), full_precision():
             sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
             kept = None if problem.source.held_out is None else BestNetwork.of(problem.network)

@@ -1,4 +1,4 @@
-"""Where to start in many dimensions: diffusion Monte Carlo tells the envelope, a first Rayleigh–Ritz step the rest."""
+"""The network and the points in many dimensions, where nothing was given: of the size of the ground state."""
 
 import dataclasses
 from typing import Any
@@ -7,22 +7,21 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Float, PRNGKeyArray
 
 from eigenax.core.random_streams import Stream, stream
-from eigenax.core.rayleigh import second_moment
-from eigenax.core.ritz import lowest
 from eigenax.domains.box import Box
 from eigenax.locate.clusters import clusters_of
 from eigenax.locate.density import mean_and_covariance
 from eigenax.locate.diffusion_monte_carlo import Explored, explore, local_form
 from eigenax.locate.gaussian import GaussianState, self_consistent_gaussian
-from eigenax.networks.ansatz import Ansatz, lowest_products
-from eigenax.networks.base import Multiply, hidden_layer
+from eigenax.networks.ansatz import Ansatz
+from eigenax.networks.base import Multiply
 from eigenax.networks.boundary import ThinDirichletFactor, dirichlet_factor_of
 from eigenax.networks.many_inputs import ManyInputs
-from eigenax.operators.base import Operator
+from eigenax.networks.products import Product, lowest_products, powers
 from eigenax.problem import Problem
+from eigenax.solvers.first_network import first_network
 from eigenax.sources.markov_chains import MarkovChains
 
 WIDTHS = (64, 48, 32, 24, 16)
@@ -33,14 +32,14 @@ OTHER_PARAMETERS = 4500
 """The same for all other devices."""
 ROWS_PER_PARAMETER = 2
 """A batch has this many functions' values for each parameter: fewer would not tell all tangents apart."""
+FEATURE_DEGREE, EXPONENT_DEGREE = 4, 6
+"""The highest powers of a single input among the features, and in the exponent."""
 MOST_ANHARMONIC = 256
-"""The most products of three or four inputs in the exponent."""
+"""Products of inputs in the exponent, besides these powers."""
 PRODUCTS_PER_FUNCTION = 4
-"""Products of inputs among the features, for each function."""
+"""Products of inputs among the features, for each function, besides these powers."""
 MOST_PRODUCTS = 96
-"""The most products."""
-POINTS_PER_FEATURE = 64
-"""Points of the first Rayleigh–Ritz step for each feature."""
+"""The most of them."""
 LEAST_WIDTH = 1e-6
 """The least standard deviation of states along an axis, as a share of the half-width of the box."""
 FITS = 4.0
@@ -48,8 +47,6 @@ FITS = 4.0
 than this times d if they are in several wells."""
 MOST_WALKED = 32
 """In more dimensions than this, a few thousand walkers do not reach the ground state."""
-CUTOFF = 1e-4
-"""The cutoff of that step, whose moments come from chains in float32."""
 
 
 def parts_in_many_dims(problem: Problem, outputs: int, batch: int) -> Problem:
@@ -58,15 +55,15 @@ def parts_in_many_dims(problem: Problem, outputs: int, batch: int) -> Problem:
     assert found is not None, "asked of operators that can diffuse only"
     domain, key = problem.domain, stream(problem.seed, Stream.NETWORK)
     assert domain is not None, "explored"
-    size, start = ground_state_size(problem, found)
+    size, start, weights = ground_state_size(problem, found)
     network = network_for(problem, domain.box, size, outputs, batch, key)
-    start = start.astype(np.float32)
+    start, weights = start[weights > 0], weights[weights > 0]
     centres = np.stack([cluster.mean(0) for cluster in clusters_of(start)])
-    chains = MarkovChains(problem.source, start=start, centres=centres)
-    network, start = with_lowest_outputs(problem.descending, network, chains, outputs, batch, problem.seed)
+    chains = MarkovChains(problem.source, start=start.astype(np.float32), centres=centres)
+    network, ends = first_network(problem.descending, network, chains, start, weights, outputs, batch, problem.seed)
     sampler = problem.sampler
     if sampler is problem.source:
-        sampler = MarkovChains(problem.source, start=np.asarray(start), centres=centres)
+        sampler = MarkovChains(problem.source, start=np.asarray(ends), centres=centres)
     return dataclasses.replace(problem, network=network, sampler=sampler)
 
 
@@ -74,10 +71,7 @@ def network_for(problem: Problem, box: Box, ground: GaussianState, outputs: int,
     """An `Ansatz` for a ground state of this size, with a factor for Dirichlet faces."""
     inputs = ManyInputs.of(box, ground.mean, ground.covariance, problem.operator.singularities())
     diffusion = np.asarray(local_form(problem.descending, jnp.asarray(ground.mean[None])).diffusion)
-    along = np.array(inputs.matrix).reshape(inputs.unbounded, inputs.unbounded) ** 2
-    energies = along @ diffusion[list(inputs.open_axes)]
-    products = lowest_products(energies, min(PRODUCTS_PER_FUNCTION * outputs, MOST_PRODUCTS))
-    anharmonic = lowest_products(energies, MOST_ANHARMONIC, least=3)
+    products, anharmonic = products_for(inputs, inputs.energies(diffusion), outputs)
 
     def made(width: int) -> Ansatz:
         return Ansatz(inputs, outputs, width=width, products=products, anharmonic=anharmonic, key=key)
@@ -90,13 +84,33 @@ def network_for(problem: Problem, box: Box, ground: GaussianState, outputs: int,
     return Multiply(ThinDirichletFactor(box, np.sqrt(np.diag(ground.covariance)).tolist()), ansatz)
 
 
+def products_for(
+    inputs: ManyInputs, energies: Float[np.ndarray, " m"], outputs: int
+) -> tuple[list[Product], list[Product]]:
+    """Products of inputs for the features and for the exponent: powers of each input, and the lowest mixed ones.
+
+    The exponent has its quadratic form for the products of two unbounded inputs.
+    """
+    count, sines = len(energies), inputs.sines
+
+    def chosen(degree: int, lowest: int) -> list[Product]:
+        found = powers(count, degree, sines) + lowest_products(energies, lowest, sines=sines)
+        return list(dict.fromkeys(found))
+
+    features = chosen(FEATURE_DEGREE, min(PRODUCTS_PER_FUNCTION * outputs, MOST_PRODUCTS))
+    exponent = chosen(EXPONENT_DEGREE, MOST_ANHARMONIC)
+    return features, [one for one in exponent if len(one) > 2 or max(one) >= inputs.unbounded]
+
+
 def _parameters(made: Any, width: int) -> int:
     arrays = jax.eval_shape(lambda: eqx.filter(made(width), eqx.is_inexact_array))
     return sum(leaf.size for leaf in jax.tree.leaves(arrays))
 
 
-def ground_state_size(problem: Problem, found: Explored) -> tuple[GaussianState, Float[np.ndarray, "c d"]]:
-    """Mean and covariance of the squared ground state, and points to start from.
+def ground_state_size(
+    problem: Problem, found: Explored
+) -> tuple[GaussianState, Float[np.ndarray, "c d"], Float[np.ndarray, " c"]]:
+    """Mean and covariance of the squared ground state, and points that have its density with these weights.
 
     Both come from the self-consistent harmonic approximation if that has a place for the walkers of diffusion Monte
     Carlo, or if there are too many dimensions for walkers; from the walkers where these are in several wells, or where
@@ -108,47 +122,16 @@ def ground_state_size(problem: Problem, found: Explored) -> tuple[GaussianState,
     walked = GaussianState(*mean_and_covariance(found.points, weights))
     walked = walked._replace(covariance=walked.covariance + LEAST_WIDTH**2 * np.diag(domain.box.half_width**2))
     if not domain.box.open_axes.all():
-        return walked, found.points
+        return walked, found.points, weights
     key = stream(problem.seed, Stream.GAUSSIAN)
     gaussian = self_consistent_gaussian(problem.descending, domain.box, walked, key)
     if gaussian is None:
-        return walked, found.points
+        return walked, found.points, weights
     root = np.linalg.cholesky(gaussian.covariance)
     distances = (np.linalg.solve(root, (found.points - gaussian.mean).T) ** 2).sum(0)
     if dims <= MOST_WALKED and distances.mean() > FITS * dims:
-        return walked, found.points
+        return walked, found.points, weights
     drawn = gaussian.mean + np.random.default_rng(problem.seed).normal(size=found.points.shape) @ root.T
     low, high = np.array(domain.box.low), np.array(domain.box.high)
-    return gaussian, drawn[((drawn > low) & (drawn < high)).all(1)]
-
-
-def with_lowest_outputs(
-    operator: Operator, network: Any, chains: MarkovChains, outputs: int, batch: int, seed: int
-) -> tuple[Any, Float[Array, "b d"]]:
-    """The network with the best combinations of its features as outputs, and where the chains ended."""
-    features = hidden_layer(network)
-    key = stream(seed, Stream.FIRST_OUTPUTS)
-    state = chains.init(features, key, batch)
-    count = jax.eval_shape(features, state.x[0]).shape[0]
-    draws = -(-POINTS_PER_FEATURE * count // batch)
-    state, sigma, pi = _feature_moments(operator, features, chains, state, key, draws)
-    best = lowest(np.asarray(sigma, np.float64), np.asarray(pi, np.float64), outputs, [CUTOFF])[0]
-    weights = best.coefficients.T / np.sqrt(np.mean(best.coefficients**2))
-    where = (lambda n: n.network.outputs) if isinstance(network, Multiply) else (lambda n: n.outputs)
-    return eqx.tree_at(where, network, jnp.asarray(weights, state.x.dtype)), state.x
-
-
-@eqx.filter_jit
-def _feature_moments(
-    operator: Operator, features: Any, chains: MarkovChains, state: Any, key: PRNGKeyArray, draws: int
-) -> tuple[Any, Array, Array]:
-    """Σ and Π of the features on several draws of the chains."""
-
-    def draw(before: Any, key: PRNGKeyArray) -> tuple[Any, tuple[Array, Array]]:
-        after, batch = chains.draw(before, features, key, len(before.x))
-        u = jax.vmap(features)(batch.x)
-        ku = operator.apply(features, batch, u)
-        return after, (second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights))
-
-    state, (sigma, pi) = jax.lax.scan(draw, state, jax.random.split(key, draws))
-    return state, sigma.mean(0), pi.mean(0)
+    drawn = drawn[((drawn > low) & (drawn < high)).all(1)]
+    return gaussian, drawn, np.ones(len(drawn))

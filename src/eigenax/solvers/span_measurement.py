@@ -19,6 +19,7 @@ from eigenax.networks.combined import combined
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
+from eigenax.sources.arrays import Arrays
 from eigenax.sources.markov_chains import MarkovChainPoints
 
 ALIKE = 0.75
@@ -137,10 +138,12 @@ def modes_of_span(
     """
     source, coefficients = fresh.source, found.coefficients
     few = dataclasses.replace(fresh, purpose=Stream.SIGNS, samples=SIGN_SAMPLES)
-    coefficients = coefficients * signs(combined(network, coefficients), few)
     if isinstance(source, MarkovChainPoints):
-        source, norm = with_norm(source, stream(problem.seed, Stream.NORM), problem.seed)
+        x = source.positions(stream(problem.seed, Stream.NORM))
+        source, norm = with_norm(source, x, problem.seed)
         coefficients = coefficients * np.exp(-norm.log / 2)
+        few = dataclasses.replace(few, source=Arrays(x))
+    coefficients = coefficients * signs(combined(network, coefficients), few)
     return Modes(
         network,
         coefficients,

@@ -1,5 +1,6 @@
 """Markov chains: points distributed as the functions themselves are, in any number of dimensions."""
 
+import dataclasses
 from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
@@ -11,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from eigenax.checks import check_choice, positive_int
 from eigenax.core.batch import Function, Points
 from eigenax.core.lattice import drawn_in_proportion
+from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
@@ -33,6 +35,8 @@ UNDERFLOW = 12.0
 """Where log ρ is less than this above the smallest number, it is taken for rounded to zero."""
 JUMPS = 0.1
 """The share of moves that try to jump to another well, where there are several."""
+POSITIONS = 2**14
+"""Points that tell the norm of functions, their signs, and where they are."""
 LAGS = 256
 """The most moves after which it is asked whether a chain has forgotten where it was."""
 FORGOTTEN = 0.05
@@ -120,8 +124,16 @@ class MarkovChains(Sampler):
 
     def init(self, functions: Function, key: PRNGKeyArray, size: int) -> ChainState:
         """The chains after they have forgotten their first positions, as far as moves within wells can."""
-        for_start, for_moves = jax.random.split(key)
-        return _settled(self, _begun(self, functions, for_start, size), functions, for_moves)
+        return _settled(self, self.begun(functions, key, size), functions, jax.random.split(key)[1])
+
+    def begun(self, functions: Function, key: PRNGKeyArray, size: int) -> ChainState:
+        """The chains at their first positions."""
+        return _begun(self, functions, jax.random.split(key)[0], size)
+
+    @property
+    def burn_in(self) -> int:
+        """The number of draws after which the first positions are forgotten."""
+        return -(-BURN_IN // self.moves)
 
     def draw(self, state: ChainState, functions: Function, key: PRNGKeyArray, size: int) -> tuple[ChainState, Points]:
         """Move all chains, adapt their moves, and return their positions."""
@@ -168,6 +180,11 @@ class MarkovChainPoints(Source):
     def sample_qmc(self, key: PRNGKeyArray, size: int, part: int | Int[Array, ""] = 0) -> Points:
         """The same; the parts 0, 1, 2 … begin at different positions."""
         return self._from(jax.random.fold_in(key, part), size, jnp.asarray(part * size))
+
+    def positions(self, key: PRNGKeyArray) -> Float[np.ndarray, "b d"]:
+        """`POSITIONS` points with the density ρ. One compiled program draws them for all purposes."""
+        with precision_scope("float32"), full_precision():
+            return np.asarray(_positions(dataclasses.replace(self, log_norm=0.0), key), np.float64)
 
     def _from(self, key: PRNGKeyArray, size: int, first: Int[Array, ""]) -> Points:
         dtype = jnp.zeros(()).dtype
@@ -320,7 +337,12 @@ def _settled(chains: MarkovChains, state: ChainState, functions: Function, key: 
     def draw(state: ChainState, key: PRNGKeyArray) -> tuple[ChainState, None]:
         return chains.draw(state, functions, key, len(state.x))[0], None
 
-    return jax.lax.scan(draw, state, jax.random.split(key, -(-BURN_IN // chains.moves)))[0]
+    return jax.lax.scan(draw, state, jax.random.split(key, chains.burn_in))[0]
+
+
+@eqx.filter_jit
+def _positions(points: MarkovChainPoints, key: PRNGKeyArray) -> Float[Array, "b d"]:
+    return points.sample(key, POSITIONS).x
 
 
 def moves_to_forget(chains: MarkovChains, state: ChainState, functions: Function, key: PRNGKeyArray) -> int:

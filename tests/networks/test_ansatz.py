@@ -1,6 +1,5 @@
 """The network for many dimensions: its boundary, its tails, and what it represents exactly."""
 
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp

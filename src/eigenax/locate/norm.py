@@ -84,9 +84,7 @@ def norm_of(points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int) -
     return Integral(found.log - float(np.log(2 * box.half_width).sum()), found.error)
 
 
-def with_norm(
-    points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int
-) -> tuple[MarkovChainPoints, Integral]:
+def with_norm(points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int) -> tuple[MarkovChainPoints, Integral]:
     """The same source with weights that make means those of the domain, and the norm, told by its points x."""
     found = norm_of(points, x, seed)
     return dataclasses.replace(points, log_norm=found.log), found

@@ -7,29 +7,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.rayleigh import second_moment
-from eigenax.core.ritz import lowest
 from eigenax.locate.least_variance import least_variance
 from eigenax.networks.ansatz import Ansatz
 from eigenax.networks.base import Multiply, hidden_layer
 from eigenax.operators.base import Operator
+from eigenax.solvers.outputs import ansatz_of, lowest_outputs, with_outputs
 from eigenax.sources.markov_chains import MarkovChains
 
 POINTS_PER_FEATURE = 64
 """Points of the Rayleigh–Ritz step for each feature."""
-INDEPENDENT = 1e-3
-"""A feature is left out of that step if less than this share of its variance is not explained by those before it:
-moments come from chains in float32."""
 
 
 def with_least_variance(
     operator: Operator, network: Any, x: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]
 ) -> Any:
     """The network with the envelope whose local energy varies least over weighted points."""
-    factor, ansatz = (network.factor, network.network) if isinstance(network, Multiply) else (None, network)
+    ansatz = ansatz_of(network)
+    assert ansatz is not None, "it was made so"
+    factor = network.factor if isinstance(network, Multiply) else None
     units = len(ansatz.biases[-1])
     flat, unravel = ravel_pytree((ansatz.exponent[units:], ansatz.quadratic))
 
@@ -56,7 +55,7 @@ def first_network(
     outputs: int,
     batch: int,
     seed: int,
-) -> tuple[Any, Float[Array, "b d"]]:
+) -> tuple[Any, Float[Array, "c d"]]:
     """The network with the best envelope and outputs for these weighted points, and where its chains ended.
 
     Whether an envelope of least variance is better than the Gaussian is told by the values on its own chains: what
@@ -81,30 +80,8 @@ def with_lowest_outputs(
     sigma, pi = np.asarray(sigma, np.float64), np.asarray(pi, np.float64)
     if not (np.isfinite(sigma).all() and np.isfinite(pi).all()):
         return np.inf, network, state.x
-    kept = _independent(sigma, np.arange(count)[::-1], outputs)
-    best = lowest(sigma[np.ix_(kept, kept)], pi[np.ix_(kept, kept)], outputs, [0.0])[0]
-    weights = np.zeros((outputs, count))
-    weights[:, kept] = best.coefficients.T / np.sqrt(np.mean(best.coefficients**2))
-    where = (lambda n: n.network.outputs) if isinstance(network, Multiply) else (lambda n: n.outputs)
-    return float(best.values.sum()), eqx.tree_at(where, network, jnp.asarray(weights, state.x.dtype)), state.x
-
-
-def _independent(sigma: Float[np.ndarray, "f f"], order: Int[np.ndarray, " f"], least: int) -> Int[np.ndarray, " m"]:
-    """The features, taken in this order, that those before them do not explain; at least so many.
-
-    Principal components would mix the envelope itself, which may be an eigenfunction already, with all others.
-    """
-    scale = 1 / np.sqrt(np.maximum(np.diag(sigma), np.finfo(float).tiny))
-    left = (sigma * scale[:, None] * scale)[np.ix_(order, order)]
-    kept, unexplained = [], np.diag(left).copy()
-    for place in range(len(left)):
-        if unexplained[place] > INDEPENDENT:
-            kept.append(place)
-            left = left - np.outer(left[:, place], left[place]) / left[place, place]
-        unexplained = np.diag(left)
-    if len(kept) < least:
-        kept = np.argsort(-np.diag(sigma), kind="stable")[:least].tolist()
-    return order[np.sort(kept)]
+    values, outputs_of_features = lowest_outputs(sigma, pi, outputs)
+    return float(values.sum()), with_outputs(network, outputs_of_features), state.x
 
 
 @eqx.filter_jit

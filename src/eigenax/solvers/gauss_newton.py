@@ -29,7 +29,7 @@ from eigenax.samples import BATCHES, FreshSamples
 from eigenax.solvers.base import Info
 from eigenax.solvers.gradient import GradientSolver, TrainingState
 from eigenax.solvers.many_dims import parts_in_many_dims
-from eigenax.solvers.span_measurement import measured_span, modes_of_span, slopes_of_values
+from eigenax.solvers.span_measurement import best_span, modes_of_span, slopes_of_values
 from eigenax.sources.markov_chains import MarkovChains
 from eigenax.stop_reason import StopReason
 
@@ -207,7 +207,7 @@ class RayleighGaussNewton(GradientSolver):
         )
         trail = np.asarray(progress.trail, np.float64)
         near = problem.sign * float(np.mean(np.asarray(progress.averages[0], np.float64)))
-        found, scatter = measured_span(network, problem.operator, fresh, problem.n, problem.sign, near)
+        network, found, scatter = best_span(network, problem, fresh, near)
         slopes = slopes_of_values(trail[:, 0], trail[:, 1], found.residuals**2)
         most = distance_to_exact(found.values, found.residuals, found.next_value)
         found = found._replace(basis_errors=np.fmin(slopes * found.residuals**2, most))

@@ -32,7 +32,7 @@ OTHER_PARAMETERS = 4500
 """The same for all other devices."""
 ROWS_PER_PARAMETER = 2
 """A batch has this many functions' values for each parameter: fewer would not tell all tangents apart."""
-FEATURE_DEGREE, EXPONENT_DEGREE = 4, 6
+FEATURE_DEGREE, EXPONENT_DEGREE = 6, 6
 """The highest powers of a single input among the features, and in the exponent."""
 MOST_ANHARMONIC = 256
 """Products of inputs in the exponent, besides these powers."""

@@ -15,10 +15,12 @@ from eigenax.locate.norm import with_norm
 from eigenax.measurement.on_samples import signs
 from eigenax.measurement.solution import Solution
 from eigenax.modes import Modes
+from eigenax.networks.base import hidden_layer
 from eigenax.networks.combined import combined
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
+from eigenax.solvers.outputs import ansatz_of, lowest_outputs, with_outputs
 from eigenax.sources.arrays import Arrays
 from eigenax.sources.markov_chains import MarkovChainPoints
 
@@ -30,8 +32,41 @@ SIGN_SAMPLES = 2**12
 """Points that tell the sign of each function."""
 USABLE = 30.0
 """Values count for the slope while squared residuals are below this many times the final ones."""
+POINTS_PER_FEATURE = 128
+"""Points that the best combinations of features are found on, for each feature."""
 LEAST_KEPT = 3
 """The fewest values from which a slope is told."""
+
+
+def best_span(
+    network: Function, problem: Problem, fresh: FreshSamples, near: float
+) -> tuple[Function, Solution, Float[np.ndarray, "n n"]]:
+    """The network as it was trained, or with the best combinations of its features as outputs, measured.
+
+    These are found on other points than those that both are measured on. Residuals decide which is better.
+    """
+    as_trained = measured_span(network, problem.operator, fresh, problem.n, problem.sign, near)
+    ansatz = ansatz_of(network)
+    if ansatz is None:
+        return network, *as_trained
+    features, outputs = hidden_layer(network), ansatz.outputs.shape[0]
+    samples = max(fresh.samples, POINTS_PER_FEATURE * ansatz.outputs.shape[1])
+    finding = dataclasses.replace(fresh, purpose=Stream.FINDING, samples=samples)
+    sigma, pi = finding.mean(_feature_moments, features, problem.operator)
+    try:
+        better = with_outputs(network, lowest_outputs(sigma, problem.sign * pi, outputs)[1])
+        refined = measured_span(better, problem.operator, fresh, problem.n, problem.sign, near)
+    except SingularMomentsError:
+        return network, *as_trained
+    sums = [np.log(found.residuals).sum() for found, _ in (as_trained, refined)]
+    return (better, *refined) if sums[1] < sums[0] else (network, *as_trained)
+
+
+def _feature_moments(batch: Batch, features: Function, operator: Operator) -> tuple[Array, Array]:
+    """Σ and Π."""
+    u = jax.vmap(features)(batch.x)
+    ku = operator.apply(features, batch, u)
+    return second_moment(u, u, batch.weights), second_moment(u, ku, batch.weights)
 
 
 def measured_span(

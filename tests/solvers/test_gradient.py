@@ -32,7 +32,6 @@ def network(n=2, **options):
     [
         ({"batch": -1}, "batch must be a whole number of at least 1; got -1"),
         ({"batch": 2.5}, "batch must be a whole number of at least 1; got 2.5"),
-        ({"batch": None}, "batch must be a whole number"),
         ({"samples": 0}, "samples must be a whole number of at least 64; got 0"),
         ({"log_every": 0}, "log_every must be a whole number of at least 1; got 0"),
         ({"finish": "none"}, "finish must be 'eigh' or 'cholesky' or 'ritz'; got 'none'"),
@@ -42,6 +41,13 @@ def network(n=2, **options):
 def test_settings_that_make_no_sense_are_named(kind, settings, message):
     with pytest.raises(ValueError, match=message):
         kind(**settings)
+
+
+@pytest.mark.usefixtures("as_user")
+def test_only_natural_gradients_choose_their_batch():
+    with pytest.raises(ValueError, match="batch must be a whole number"):
+        ex.SpIN(batch=None)
+    assert ex.NaturalGradient(batch=None).resolved(ex.Problem.checked(-ex.Laplacian(), BOX, 2)).batch == 256
 
 
 class Still(NamedTuple):

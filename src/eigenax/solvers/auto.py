@@ -4,12 +4,11 @@ from eigenax.locate.diffusion_monte_carlo import can_diffuse
 from eigenax.problem import Problem
 from eigenax.solvers.base import Solver, SolverChoice
 from eigenax.solvers.gauss_newton import RayleighGaussNewton
+from eigenax.solvers.many_dims import FEW_DIMS
 from eigenax.solvers.rayleigh_ritz import RayleighRitz
 from eigenax.solvers.spin import SpIN
 from eigenax.solvers.waves_then_training import WavesThenTraining
 
-FEW_DIMS = 3
-"""Up to this many dimensions, waves reach all digits that single precision has."""
 MOST_DIMS_OF_WAVES = 8
 """In more dimensions than this, a few hundred waves are not worth trying."""
 

@@ -14,23 +14,19 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from eigenax.checks import positive_int_or_none
 from eigenax.core.batch import Batch, Points
-from eigenax.core.precision import full_precision, precision_scope
-from eigenax.core.random_streams import Stream, stream
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.core.ritz import distance_to_exact
 from eigenax.core.tangent import Span, span_of, tangent
-from eigenax.locate.diffusion_monte_carlo import can_diffuse
-from eigenax.locate.holes import with_holes
 from eigenax.measurement.measure import FRESH
+from eigenax.measurement.solution import Solution
 from eigenax.modes import Modes
 from eigenax.operators.base import Operator
 from eigenax.problem import Problem
-from eigenax.samples import BATCHES, FreshSamples
+from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info
 from eigenax.solvers.gradient import GradientSolver, TrainingState
-from eigenax.solvers.many_dims import parts_in_many_dims
-from eigenax.solvers.span_measurement import best_span, modes_of_span, slopes_of_values
-from eigenax.sources.markov_chains import MarkovChains
+from eigenax.solvers.many_dims import walkers_can_tell
+from eigenax.solvers.span_measurement import measured_on, slopes_of_values
 from eigenax.stop_reason import StopReason
 
 ROWS = {"cpu": 2**13}
@@ -63,6 +59,8 @@ FIRST_KEPT = 8
 """The first of these steps."""
 AVERAGED = 0.9
 """The decay of the averages of values and squared residuals that are kept."""
+OUTLIER = 2.0
+"""A batch whose squared residuals are more than this many times their average does not lengthen the step further."""
 WARM_UP = 8
 """Batches whose S + τ H are averaged before the first step."""
 POLYAK = 30
@@ -177,41 +175,29 @@ class RayleighGaussNewton(GradientSolver):
         rows = ROWS.get(jax.default_backend(), OTHER_ROWS) // (problem.n + self.spare)
         return dataclasses.replace(self, batch=int(np.clip(2 ** int(np.log2(rows)), LEAST_BATCH, MOST_BATCH)))
 
-    def with_default_parts(self, problem: Problem) -> Problem:
-        """An `Ansatz` and Markov chains where diffusion Monte Carlo can tell where the states are."""
-        box = None if problem.domain is None else problem.domain.flat
-        if box is None or not can_diffuse(problem.descending, box):
-            return super().with_default_parts(problem)
-        assert self.batch is not None, "resolved"
-        return parts_in_many_dims(problem, problem.n + self.spare, self.batch)
-
-    def with_missed(self, problem: Problem, modes: Modes) -> Modes:
-        """The modes, with a note and larger errors if the potential has a hole where none of them is."""
-        if isinstance(problem.sampler, MarkovChains):
-            return with_holes(problem, modes)
-        return super().with_missed(problem, modes)
+    def wants_chains(self, problem: Problem) -> bool:
+        """Where no network is given, in any number of dimensions."""
+        return super().wants_chains(problem) or (problem.network is None and walkers_can_tell(problem))
 
     def measured(self, problem: Problem, state: TrainingState) -> Modes:
         """Measure the span of all functions on fresh points, of chains if it was trained on chains."""
         network, progress = state.solver.averaged, state.solver.progress
-        with precision_scope(self.precision, at_least=True), full_precision():
-            source = problem.sampler.measured(state.sampler, network, stream(problem.seed, Stream.CHAINS))
-        fresh = FreshSamples(
-            source,
-            problem.seed,
-            Stream.MEASURING,
+        trail, values = np.asarray(progress.trail, np.float64), np.asarray(progress.averages[0], np.float64)
+
+        def errors(found: Solution) -> Float[np.ndarray, " n"]:
+            slopes = slopes_of_values(trail[:, 0], trail[:, 1], found.residuals**2)
+            most = distance_to_exact(found.values, found.residuals, found.next_value)
+            return np.fmin(slopes * found.residuals**2, most)
+
+        return measured_on(
+            problem,
+            network,
+            self.measured_source(problem, state, network),
+            errors,
             samples=self.samples or SAMPLES.get(jax.default_backend(), FRESH),
-            progress=problem.progress,
-            evenly=True,
             precision=self.precision,
+            near=problem.sign * float(values.mean()),
         )
-        trail = np.asarray(progress.trail, np.float64)
-        near = problem.sign * float(np.mean(np.asarray(progress.averages[0], np.float64)))
-        network, found, scatter = best_span(network, problem, fresh, near)
-        slopes = slopes_of_values(trail[:, 0], trail[:, 1], found.residuals**2)
-        most = distance_to_exact(found.values, found.residuals, found.next_value)
-        found = found._replace(basis_errors=np.fmin(slopes * found.residuals**2, most))
-        return modes_of_span(problem, network, found, scatter, fresh)
 
     def begin(self, network: Any, outputs: int) -> GaussNewtonState:
         """The state before the first step."""
@@ -253,7 +239,8 @@ class RayleighGaussNewton(GradientSolver):
         squares = jnp.mean(batch.weights[:, None] * span.residual**2, 0)
         progress = self._after(state, span.values, squares)
         # As H is positive, an exact implicit step changes functions by at most τ ‖r‖: more is noise of S + τ H.
-        longest = jnp.minimum(self.trust, tau * jnp.sqrt(jnp.mean(squares)))
+        usual = jnp.minimum(jnp.mean(squares), OUTLIER * jnp.mean(progress.averages[1]))
+        longest = jnp.minimum(self.trust, tau * jnp.sqrt(usual))
         step = direction * jnp.minimum(1, longest / change) * progress.scale * (state.step >= WARM_UP)
         step = step * _straight_share(network_of, theta, step, batch, span)
         # A direction that is not finite is skipped: the next batch has another one.

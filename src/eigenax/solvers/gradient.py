@@ -15,10 +15,12 @@ from eigenax.checks import check_choice, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch, effective_share
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
-from eigenax.core.ritz import Finish
+from eigenax.core.ritz import Finish, distance_to_exact
 from eigenax.io.checkpoint import Load
+from eigenax.locate.holes import with_holes
 from eigenax.locate.missed import with_what_was_missed
 from eigenax.measurement.measure import FRESH, measure
+from eigenax.measurement.solution import Solution
 from eigenax.modes import Modes
 from eigenax.networks.base import in_precision
 from eigenax.operators.base import Operator
@@ -27,8 +29,10 @@ from eigenax.samples import BATCHES
 from eigenax.solvers.base import Info, Solver
 from eigenax.solvers.default_parts import default_parts
 from eigenax.solvers.early_stopping import BestNetwork, measured_on_held_out, quotients, score
+from eigenax.solvers.many_dims import FEW_DIMS, parts_in_many_dims, walkers_can_tell
+from eigenax.solvers.span_measurement import measured_on
 from eigenax.solvers.stalling import is_stalled, with_new_minimum
-from eigenax.sources.base import Sampler
+from eigenax.sources.base import Sampler, Source
 from eigenax.stop_reason import StopReason
 
 DEFAULT_STEPS = 20_000
@@ -110,10 +114,13 @@ class GradientSolver(Solver):
         return None
 
     def prepared(self, problem: Problem) -> Problem:
-        """The problem, with a default network and default points if no network was given."""
+        """The problem, with a default network and default points if no network was given.
+
+        In many dimensions a network of the user's gets points of Markov chains too.
+        """
         problem = super().prepared(problem)
         with precision_scope(self.precision, at_least=True), full_precision():
-            if problem.network is None:
+            if problem.network is None or (problem.sampler is problem.source and self.wants_chains(problem)):
                 problem = self.with_default_parts(problem)
             problem = dataclasses.replace(problem, network=in_precision(problem.network))
             check_network(problem, self.spare)
@@ -122,7 +129,14 @@ class GradientSolver(Solver):
 
     def with_default_parts(self, problem: Problem) -> Problem:
         """The problem with a network, and points to train it on, where no network was given."""
+        if self.wants_chains(problem):
+            return parts_in_many_dims(problem, problem.n + self.spare, self.batch)
         return default_parts(problem, self.wants_separate)
+
+    def wants_chains(self, problem: Problem) -> bool:
+        """Whether default points are those of Markov chains: for −D∇² + V on a box of many dimensions."""
+        dims = 0 if problem.domain is None else len(problem.domain.box.low)
+        return dims > FEW_DIMS and problem.operator.differential and walkers_can_tell(problem)
 
     def _check_batch(self, problem: Problem) -> None:
         """Raise an error if the Σ of a batch cannot have full rank, unless Σ is averaged from the start."""
@@ -189,7 +203,18 @@ class GradientSolver(Solver):
         return self.with_missed(problem, self.measured(problem, state))
 
     def measured(self, problem: Problem, state: TrainingState) -> Modes:
-        """Measure the network on fresh samples, or the best one so far on held-out data, if there are any."""
+        """Measure the network on fresh samples, or the best one so far on held-out data, if there are any.
+
+        What was trained on Markov chains is measured on chains: other points tell little of it in many dimensions.
+        """
+        source = self.measured_source(problem, state, state.solver.network)
+        if source.up_to_a_factor:
+
+            def errors(found: Solution) -> Float[np.ndarray, " n"]:
+                return distance_to_exact(found.values, found.residuals, found.next_value)
+
+            network, precision = state.solver.network, self.precision
+            return measured_on(problem, network, source, errors, samples=self.samples, precision=precision)
         modes = measure(
             state.kept.network if state.kept is not None and state.kept.step > 0 else state.solver.network,
             problem.operator,
@@ -206,8 +231,15 @@ class GradientSolver(Solver):
             modes = measured_on_held_out(problem, modes, problem.source.held_out)
         return modes
 
+    def measured_source(self, problem: Problem, state: TrainingState, network: Any) -> Source:
+        """The source that a network trained on the sampler's points is measured on."""
+        with precision_scope(self.precision, at_least=True), full_precision():
+            return problem.sampler.measured(state.sampler, network, stream(problem.seed, Stream.CHAINS))
+
     def with_missed(self, problem: Problem, modes: Modes) -> Modes:
         """The same with larger errors where a differential operator has lower states than these."""
+        if modes.source is not None and modes.source.up_to_a_factor:
+            return with_holes(problem, modes)
         return with_what_was_missed(problem, modes) if problem.operator.differential else modes
 
     def total(self, problem: Problem, state: Any) -> int:

@@ -13,7 +13,7 @@ from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.clusters import clusters_of
 from eigenax.locate.density import mean_and_covariance
-from eigenax.locate.diffusion_monte_carlo import Explored, explore, local_form
+from eigenax.locate.diffusion_monte_carlo import Explored, can_diffuse, explore, local_form
 from eigenax.locate.gaussian import GaussianState, self_consistent_gaussian
 from eigenax.networks.ansatz import Ansatz
 from eigenax.networks.base import Multiply
@@ -24,6 +24,8 @@ from eigenax.problem import Problem
 from eigenax.solvers.first_network import first_network
 from eigenax.sources.markov_chains import MarkovChains
 
+FEW_DIMS = 3
+"""Up to this many dimensions, random waves reach all digits that single precision has."""
 WIDTHS = (64, 48, 32, 24, 16)
 """Units of a hidden layer: the most whose network has few enough parameters."""
 PARAMETERS = {"cpu": 1000}
@@ -49,22 +51,30 @@ MOST_WALKED = 32
 """In more dimensions than this, a few thousand walkers do not reach the ground state."""
 
 
+def walkers_can_tell(problem: Problem) -> bool:
+    """Whether diffusion Monte Carlo can tell where the states are: of −D∇² + V on a box that is not curved."""
+    box = None if problem.domain is None else problem.domain.flat
+    return box is not None and can_diffuse(problem.descending, box)
+
+
 def parts_in_many_dims(problem: Problem, outputs: int, batch: int) -> Problem:
-    """The problem with an `Ansatz` of so many outputs and with Markov chains where the states are."""
+    """The problem with Markov chains where the states are and, unless it has a network, an `Ansatz`."""
     found = explore(problem)
     assert found is not None, "asked of operators that can diffuse only"
     domain, key = problem.domain, stream(problem.seed, Stream.NETWORK)
     assert domain is not None, "explored"
     size, start, weights = ground_state_size(problem, found)
-    network = network_for(problem, domain.box, size, outputs, batch, key)
     start, weights = start[weights > 0], weights[weights > 0]
     centres = np.stack([cluster.mean(0) for cluster in clusters_of(start)])
     chains = MarkovChains(problem.source, start=start.astype(np.float32), centres=centres)
+    if problem.network is not None:
+        return dataclasses.replace(problem, sampler=chains)
+    network = network_for(problem, domain.box, size, outputs, batch, key)
     network, ends = first_network(problem.descending, network, chains, start, weights, outputs, batch, problem.seed)
-    sampler = problem.sampler
-    if sampler is problem.source:
-        sampler = MarkovChains(problem.source, start=np.asarray(ends), centres=centres)
-    return dataclasses.replace(problem, network=network, sampler=sampler)
+    if problem.sampler is not problem.source:
+        return dataclasses.replace(problem, network=network)
+    chains = MarkovChains(problem.source, start=np.asarray(ends), centres=centres)
+    return dataclasses.replace(problem, network=network, sampler=chains)
 
 
 def network_for(problem: Problem, box: Box, ground: GaussianState, outputs: int, batch: int, key: PRNGKeyArray) -> Any:

@@ -1,5 +1,7 @@
 """Natural gradient descent: the functions move along minus the residual, as closely as the network can follow."""
 
+import dataclasses
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -10,12 +12,19 @@ from jax.flatten_util import ravel_pytree
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
+from eigenax.checks import positive_int_or_none
 from eigenax.core.batch import Batch
 from eigenax.core.rayleigh import HIGHEST, quotient, residual, residual_norms, second_moment, spectral_size
+from eigenax.measurement.measure import FRESH
 from eigenax.networks.base import is_separate
 from eigenax.operators.base import Operator
+from eigenax.problem import Problem
+from eigenax.samples import BATCHES
+from eigenax.solvers.gauss_newton import RayleighGaussNewton
 from eigenax.solvers.gradient import GradientSolver
 
+BATCH = 256
+"""Points of a batch unless their number is given."""
 QUICK = 0.9
 """Decay of the quick average of log residuals; residuals fall where it is below the slow average."""
 SLOW = 0.98
@@ -77,12 +86,23 @@ class NaturalGradient(GradientSolver):
     No step size needs to be set by hand: τ comes from the spectrum seen so far and shrinks when the residuals no longer
     fall, and a trust radius keeps the steps so short that u is nearly linear in them.
 
+    In many dimensions, where no network is given, `RayleighGaussNewton` takes its place with the same settings: steps
+    that are explicit, as these are, have to be as short as the stiffest direction of the network demands.
+
     >>> NaturalGradient().momentum
     0.9
     """
 
     wants_separate: ClassVar[bool] = True
 
+    batch: int | None = eqx.field(  # pyright: ignore[reportGeneralTypeIssues, reportIncompatibleVariableOverride]
+        static=True, default=None, kw_only=True, converter=partial(positive_int_or_none, "batch")
+    )
+    """256 unless given; in many dimensions, chosen by the number of functions and the device."""
+    samples: int | None = eqx.field(  # pyright: ignore[reportGeneralTypeIssues, reportIncompatibleVariableOverride]
+        static=True, default=None, kw_only=True, converter=partial(positive_int_or_none, "samples", least=BATCHES)
+    )
+    """`FRESH` unless given; in many dimensions, chosen by the device."""
     damping: float = eqx.field(static=True, default=1e-3)
     momentum: float = eqx.field(static=True, default=0.9)
     orthonormal_pull: float = eqx.field(static=True, default=0.1)
@@ -99,6 +119,13 @@ class NaturalGradient(GradientSolver):
     def averages_from_the_start(self) -> bool:
         """False: Σ and Λ are those of each batch alone."""
         return False
+
+    def resolved(self, problem: Problem) -> GradientSolver:
+        """The same with the usual batch; in many dimensions, implicit steps."""
+        if problem.network is None and problem.operator.local and self.wants_chains(problem):
+            kept = ("batch", "samples", "precision", "log_every", "damping", "momentum")
+            return RayleighGaussNewton(**{name: getattr(self, name) for name in kept}).resolved(problem)
+        return dataclasses.replace(self, batch=self.batch or BATCH, samples=self.samples or FRESH)
 
     def begin(self, network: Any, outputs: int) -> NaturalState:
         """The state before the first step, with a previous step of zero."""

@@ -1,6 +1,7 @@
 """The states in the span of trained functions, measured on points of Markov chains."""
 
 import dataclasses
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.linalg
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Batch, Function
+from eigenax.core.precision import Precision
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.rayleigh import second_moment
 from eigenax.errors import SingularMomentsError
@@ -22,6 +24,7 @@ from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
 from eigenax.solvers.outputs import ansatz_of, lowest_outputs, with_outputs
 from eigenax.sources.arrays import Arrays
+from eigenax.sources.base import Source
 from eigenax.sources.markov_chains import MarkovChainPoints
 
 ALIKE = 0.75
@@ -36,6 +39,30 @@ POINTS_PER_FEATURE = 128
 """Points that the best combinations of features are found on, for each feature."""
 LEAST_KEPT = 3
 """The fewest values from which a slope is told."""
+
+
+def measured_on(
+    problem: Problem,
+    network: Function,
+    source: Source,
+    errors: Callable[[Solution], Float[np.ndarray, " n"]],
+    *,
+    samples: int,
+    precision: Precision,
+    near: float = 0.0,
+) -> Modes:
+    """The modes in the span of a network's functions, measured on a source, with these basis errors."""
+    fresh = FreshSamples(
+        source,
+        problem.seed,
+        Stream.MEASURING,
+        samples=samples,
+        progress=problem.progress,
+        evenly=True,
+        precision=precision,
+    )
+    network, found, scatter = best_span(network, problem, fresh, near)
+    return modes_of_span(problem, network, found._replace(basis_errors=errors(found)), scatter, fresh)
 
 
 def best_span(

@@ -121,6 +121,8 @@ class Source(Sampler):
     """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
+    up_to_a_factor: ClassVar[bool] = False
+    """Whether weighted means are those of the inner product only up to a factor, which no eigenvalue depends on."""
 
     @property
     @abstractmethod

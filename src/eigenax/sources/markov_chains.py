@@ -156,6 +156,8 @@ class MarkovChainPoints(Source):
     Every draw begins at positions that already have the density, and makes as many moves as chains need to forget them.
     """
 
+    up_to_a_factor = True
+
     chains: MarkovChains
     functions: Any
     state: tuple[Any, ...]

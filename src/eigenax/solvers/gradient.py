@@ -141,7 +141,8 @@ class GradientSolver(Solver):
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
         """The initial states of the solver and of the sampler."""
-        with precision_scope(self.precision, at_least=True):
+        # As all further steps are, so that what a sampler runs again later on is the same compiled program.
+        with precision_scope(self.precision, at_least=True), full_precision():
             sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
             kept = None if problem.source.held_out is None else BestNetwork.of(problem.network)

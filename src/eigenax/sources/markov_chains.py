@@ -234,8 +234,8 @@ def moved(
         along = jnp.matmul(slope, axes, precision=HIGHEST) * step**2 / 2
         return jnp.clip(along, -MOST_DRIFT * step, MOST_DRIFT * step)
 
-    def move(before: tuple[Array, _At, Array], key: PRNGKeyArray) -> tuple[tuple[Array, _At, Array], None]:
-        x, here, accepted = before
+    def move(before: tuple[Array, _At, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, _At, Array], None]:
+        (x, here, accepted), (key, begins) = before, now
         for_noise, for_jump, for_choice, for_rule = jax.random.split(key, 4)
         noise = jax.random.normal(for_noise, x.shape, x.dtype)
         forward = drift(here.slope) if drifting else jnp.zeros_like(x)
@@ -246,19 +246,25 @@ def moved(
             chosen = jax.random.randint(for_choice, (len(x),), 0, len(chains.jumps))
             change = jnp.where(leap[:, None], jnp.asarray(chains.jumps, x.dtype)[chosen], change)
         proposed, inside = _within(box, x + change, x)
+        proposed = jnp.where(begins, x, proposed)
         there = _at(chains, functions, state.whitening, proposed)
         backward = drift(there.slope) if drifting else jnp.zeros_like(x)
         reverse = noise + (forward + backward) / step
         asymmetry = (jnp.sum(noise**2, 1) - jnp.sum(reverse**2, 1)) / 2 if drifting else 0.0
         ratio = there.log - here.log + jnp.where(leap, 0, asymmetry)
         uniform = jax.random.uniform(for_rule, (len(x),), x.dtype, minval=jnp.finfo(x.dtype).tiny)
-        taken = inside & jnp.isfinite(there.log) & (jnp.log(uniform) < ratio)
+        taken = begins | inside & jnp.isfinite(there.log) & (jnp.log(uniform) < ratio)
         after = jax.tree.map(lambda new, old: jnp.where(_column(taken, new), new, old), there, here)
-        steps = jnp.maximum(jnp.sum(~leap), 1)
-        return (jnp.where(taken[:, None], proposed, x), after, accepted + jnp.sum(taken & ~leap) / steps), None
+        share = jnp.sum(taken & ~leap) / jnp.maximum(jnp.sum(~leap), 1)
+        return (jnp.where(taken[:, None], proposed, x), after, accepted + jnp.where(begins, 0, share)), None
 
-    start = (state.x, _at(chains, functions, state.whitening, state.x), jnp.zeros((), state.x.dtype))
-    (x, at, accepted), _ = jax.lax.scan(move, start, jax.random.split(key, moves))
+    # The first pass stays where the chains are: a second copy of the functions, before the loop, would take as long to
+    # compile as the loop itself.
+    unknown = jax.eval_shape(lambda x: _at(chains, functions, state.whitening, x), state.x)
+    start = (state.x, jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), unknown), jnp.zeros((), state.x.dtype))
+    keys = jax.random.split(key, moves)
+    passes = jnp.concatenate([keys[:1], keys]), jnp.arange(moves + 1) == 0
+    (x, at, accepted), _ = jax.lax.scan(move, start, passes)
     state = state._replace(x=x, accepted=accepted / moves)
     return (_adapted(chains, state) if adapting else state), at.log - at.log_area, at.u
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
 from eigenax.core.lattice import resampled, shifted_lattice
+from eigenax.core.one_run import for_one_run
 from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
 from eigenax.locate.walk_numbers import (
@@ -181,7 +182,7 @@ def can_diffuse(operator: Operator, box: Box) -> bool:
     return not (operator.weak or operator.complex) and bool(_diffuses(operator, box))
 
 
-@eqx.filter_jit
+@for_one_run
 def _diffuses(operator: Operator, box: Box) -> Bool[Array, ""]:
     x = box.icdf(shifted_lattice(jax.random.key(0), PROBE_POINTS, box.n_uniforms))
     potential, diffusion = _local_form(operator, x)

@@ -121,6 +121,8 @@ class Source(Sampler):
     """
 
     draws: ClassVar[type[Points] | type[Pairs]] = Points
+    few_operations: ClassVar[bool] = False
+    """Whether points are simple functions of random numbers: a program that draws them is then compiled in a hurry."""
 
     @property
     @abstractmethod

@@ -5,10 +5,10 @@ import jax
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from eigenax.core.batch import Batch
+from eigenax.core.one_run import for_one_run
 from eigenax.sources.base import Source
 
 
-@eqx.filter_jit
 def drawn(source: Source, key: PRNGKeyArray, size: int, evenly: bool, part: Int[Array, ""]) -> Batch:
     """The batch with this number, evenly spread or of independent draws; one program serves all numbers.
 
@@ -17,4 +17,11 @@ def drawn(source: Source, key: PRNGKeyArray, size: int, evenly: bool, part: Int[
     >>> drawn(Uniform(Box(0, 1)), jax.random.key(0), 4, True, jax.numpy.asarray(0)).x.shape
     (4, 1)
     """
+    return (_few_operations if source.few_operations else _any_source)(source, key, size, evenly, part)
+
+
+def _batch(source: Source, key: PRNGKeyArray, size: int, evenly: bool, part: Int[Array, ""]) -> Batch:
     return source.sample_qmc(key, size, part) if evenly else source.sample(jax.random.fold_in(key, part), size)
+
+
+_any_source, _few_operations = eqx.filter_jit(_batch), for_one_run(_batch)

@@ -4,11 +4,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from eigenax.core.compiled import for_one_run
 from eigenax.domains.base import Domain
 from eigenax.sources.base import Source
 
@@ -54,12 +54,12 @@ def _values_and_slopes(network: Any) -> tuple[OfPoints, OfPoints]:
     return (lambda x, axis: _values(network, x)), (lambda x, axis: _slopes(network, x, jnp.asarray(axis)))
 
 
-@eqx.filter_jit
+@for_one_run
 def _values(network: Any, x: Float[Array, "b d"]) -> Float[Array, "b k"]:
     return jax.vmap(network)(x)
 
 
-@eqx.filter_jit
+@for_one_run
 def _slopes(network: Any, x: Float[Array, "b d"], axis: Int[Array, ""]) -> Float[Array, "b k"]:
     return jax.vmap(lambda one: jax.jvp(network, (one,), (jnp.zeros_like(one).at[axis].set(1.0),))[1])(x)
 

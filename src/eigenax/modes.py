@@ -14,6 +14,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Inexact, Real
 
 from eigenax import modes_file
 from eigenax.checks import positive_int
+from eigenax.core.compiled import compiled
 from eigenax.core.perturbation import Perturbed
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream
@@ -228,7 +229,7 @@ class Modes(eqx.Module):
         return np.where(np.isfinite(self.basis_errors), np.nan, distances) if self.extrapolated else distances
 
 
-@eqx.filter_jit
+@compiled
 def _evaluate(modes: Modes, x: Float[Array, "b ..."]) -> Inexact[Array, "b n"]:
     return jax.vmap(modes.at_point)(x)
 

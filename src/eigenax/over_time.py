@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Function
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.modes import Modes
 from eigenax.progress import progress_track
@@ -52,7 +52,7 @@ def values_over(
     return np.concatenate(pieces)[: len(series)]
 
 
-@eqx.filter_jit
+@compiled
 def _values_of_piece(function: Function, rows: Array, n_stack: int, view: Callable[[Array], Array] | None) -> Array:
     images = jax.vmap(as_images if view is None else lambda row: as_images(view(row)))(rows)
     return jax.vmap(function)(joined(images, n_stack))

@@ -13,6 +13,7 @@ from jaxtyping import Array
 from eigenax.boundary_check import warn_of_violations
 from eigenax.checks import as_array, as_seed, check_choice, check_dense, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch
+from eigenax.core.compiled import for_one_run
 from eigenax.core.precision import full_precision
 from eigenax.domains.base import Domain
 from eigenax.modes import Which
@@ -112,7 +113,7 @@ def _probe_functions(x: Array) -> Array:
     return jnp.stack([jnp.sin(jnp.sum(x)), jnp.cos(jnp.sum(x * jnp.arange(1, x.size + 1).reshape(x.shape)))])
 
 
-@eqx.filter_jit
+@for_one_run
 def _quotients(operator: Operator, source: Source, functions: Any, points: int) -> Array:
     return jnp.diag(operator.moments(functions, source.sample(jax.random.key(0), points)).pi)
 
@@ -191,7 +192,7 @@ def _checked_batch(source: Source) -> Batch:
     return drawn
 
 
-@eqx.filter_jit
+@for_one_run
 def _small_batch(source: Source) -> Any:
     """A batch of 256 draws, compiled as a whole: a GPU would otherwise compile each small operation by itself."""
     return source.sample(jax.random.key(0), 256)

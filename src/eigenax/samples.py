@@ -5,16 +5,18 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array
 
+from eigenax.core.batch import Batch
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.progress import progress_track
 from eigenax.sources.base import Source
+from eigenax.sources.drawn import drawn
 
 BATCHES = 64
 """Independent points are drawn in this many batches, whose scatter gives standard errors."""
@@ -77,23 +79,15 @@ class FreshSamples:
         """The values of the function for each batch in turn."""
         key = stream(self.seed, self.purpose)
         for index in progress_track(range(self._count), "measuring", show=self.progress):
-            yield _of_batch(function, self.source, self._size, self.evenly, key, jnp.asarray(index), operands)
+            # The points come from a program of their own, which is compiled once whatever functions they serve.
+            batch = drawn(self.source, key, self._size, self.evenly, jnp.asarray(index))
+            yield _of_batch(function, batch, operands)
 
 
-@eqx.filter_jit
-def _of_batch(
-    function: Callable[..., Parts],
-    source: Source,
-    size: int,
-    evenly: bool,
-    key: Array,
-    index: Int[Array, ""],
-    operands: tuple[Any, ...],
-) -> Parts:
-    """The value of a function for one batch; one compiled program serves all batches of a size."""
-    if evenly:
-        return function(source.sample_qmc(key, size, index), *operands)
-    return function(source.sample(jax.random.fold_in(key, index), size), *operands)
+@compiled
+def _of_batch(function: Callable[..., Parts], batch: Batch, operands: tuple[Any, ...]) -> Parts:
+    """The value of a function for one batch; one compiled program serves all batches of a size, whatever the source."""
+    return function(batch, *operands)
 
 
 def _mean(rows: Iterator[Parts]) -> list[np.ndarray]:

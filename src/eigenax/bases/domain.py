@@ -3,13 +3,13 @@
 import functools
 from typing import Any, ClassVar
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Inexact, PRNGKeyArray
 
 from eigenax.bases.base import Discretisation, Trial
 from eigenax.bases.sizes import Sizes
 from eigenax.core.batch import effective_share
+from eigenax.core.compiled import for_one_run
 from eigenax.core.precision import precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.locate.density import (
@@ -178,7 +178,7 @@ def first_density(source: Source, found: Explored | None, rows: int | None = Non
     return with_others(from_ground_state(found.points, found.descendants), found.elsewhere, FIRST_SHARE, rows)
 
 
-@eqx.filter_jit
+@for_one_run
 def _effective_share(source: Source, key: PRNGKeyArray) -> Float[Array, ""]:
     """The effective sample size of a source's weighted points, as a share of their number."""
     return effective_share(source.sample(key, DENSITY_POINTS).weights)

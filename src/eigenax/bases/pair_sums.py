@@ -3,13 +3,13 @@
 import itertools
 from typing import NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.ndimage import maximum_filter1d
 
 from eigenax.bases.quadrature import Quadrature
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import combine
 from eigenax.core.whitening import CUTOFFS, whiten
@@ -59,7 +59,7 @@ def common_error(values: list[Float[np.ndarray, " m"]]) -> Float[np.ndarray, " m
     return last * fall / (1 - fall)
 
 
-@eqx.filter_jit
+@compiled
 def _gram(operator: Operator, x: Float[Array, "b d"], y: Float[Array, "c d"]) -> Float[Array, "b c"]:
     """The kernel, or the sum of several, at all pairs of points."""
     return operator.between(x, y)

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +9,7 @@ from jaxtyping import Array, Float, Int
 from scipy.special import ndtr
 
 from eigenax.core.batch import Points
+from eigenax.core.compiled import for_one_run
 from eigenax.core.precision import precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.sources.base import Component, Source
@@ -69,7 +69,7 @@ def _lattice_denser_in_tails(density: Component, size: int, rng: np.random.Gener
     return Quadrature(x, weights / weights.sum())
 
 
-@eqx.filter_jit
+@for_one_run
 def _placed(density: Component, uniform: Float[Array, "p m"]) -> Float[Array, "p d"]:
     return density.icdf(uniform)
 

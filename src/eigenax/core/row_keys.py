@@ -1,11 +1,11 @@
 """Keys by which equal rows of numbers are recognised: two 32-bit words hashed from the bits of a row."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import precision_scope
 
 PIECE = 4096
@@ -33,7 +33,7 @@ def words_of(rows: Float[np.ndarray, "p d"], exact: bool) -> UInt[np.ndarray, "p
         return np.concatenate([np.asarray(_words_of_piece(jnp.asarray(piece, float), exact)) for piece in pieces])
 
 
-@eqx.filter_jit
+@compiled
 def _words_of_piece(rows: Float[Array, "p d"], exact: bool) -> UInt[Array, "p 2"]:
     return jax.vmap(lambda x: words_at(x, exact))(rows)
 

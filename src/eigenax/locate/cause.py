@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from eigenax.core.batch import Batch
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
@@ -17,6 +18,7 @@ from eigenax.locate.sharper import squared_residuals
 from eigenax.modes import Modes
 from eigenax.networks.combined import combined
 from eigenax.problem import Problem
+from eigenax.sources.drawn import drawn
 
 Point = Float[np.ndarray, " d"]
 POINTS = 4096
@@ -64,10 +66,9 @@ def _singularity_or_jump(problem: Problem, modes: Modes, doubted: Bool[np.ndarra
     """Search from where the residuals are largest and, for singularities, from where the potential is most extreme."""
     states = combined(modes.network, modes.coefficients)
     key = stream(problem.seed, Stream.CAUSE)
-    evaluated = _residuals_and_potential(
-        problem.operator, states, modes.source or problem.source, modes.eigenvalues, key
-    )
-    x, squared, potential = (np.asarray(part, np.float64) for part in evaluated)
+    batch = drawn(modes.source or problem.source, key, POINTS, True, jnp.asarray(0))
+    evaluated = _residuals_and_potential(problem.operator, states, modes.eigenvalues, batch)
+    x, squared, potential = (np.asarray(part, np.float64) for part in (batch.x, *evaluated))
     share = np.nan_to_num((squared / np.maximum(squared.sum(0), np.finfo(float).tiny))[:, doubted].sum(1))
     rng = np.random.default_rng(problem.seed)
 
@@ -170,17 +171,14 @@ def largest_jump(
     return begin[which], float(last[which])
 
 
-@eqx.filter_jit
-def _residuals_and_potential(
-    operator: Any, states: Any, source: Any, values: Any, key: Array
-) -> tuple[Array, Array, Array]:
-    """Fresh points, the contribution of each to the squared residuals, and the potential there."""
-    batch = source.sample_qmc(key, POINTS)
+@compiled
+def _residuals_and_potential(operator: Any, states: Any, values: Any, batch: Batch) -> tuple[Array, Array]:
+    """The contribution of each point to the squared residuals, and the potential there."""
     squared = squared_residuals(operator, states, values, batch.x, batch.weights)
-    return batch.x, squared, potential_of(operator, batch.x)
+    return squared, potential_of(operator, batch.x)
 
 
-@eqx.filter_jit
+@compiled
 def _potential(operator: Any, x: Float[Array, "b d"]) -> Float[Array, " b"]:
     return potential_of(operator, x)
 

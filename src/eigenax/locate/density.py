@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float
 
+from eigenax.core.compiled import compiled, for_one_run
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.domains.box import Box
@@ -16,6 +16,7 @@ from eigenax.locate.clusters import clusters_of
 from eigenax.networks.boundary import OffsetFrom
 from eigenax.sources.base import Source
 from eigenax.sources.densities import Gaussian, LogUniformRadius
+from eigenax.sources.drawn import drawn
 from eigenax.sources.mixture import Mixture
 
 DENSITY_POINTS = 4096
@@ -55,13 +56,8 @@ class MeanAndCovariance(NamedTuple):
 
 def anywhere_in(source: Source) -> DensityEstimate:
     """The density of the source itself: while nothing is known, states could be anywhere it draws points."""
-    batch = _points_of(source)
+    batch = drawn(source, jax.random.key(0), DENSITY_POINTS, True, jnp.asarray(0))
     return from_ground_state(np.asarray(batch.x, np.float64), np.asarray(batch.weights, np.float64))
-
-
-@eqx.filter_jit
-def _points_of(source: Source) -> Any:
-    return source.sample_qmc(jax.random.key(0), DENSITY_POINTS)
 
 
 def from_ground_state(points: Float[np.ndarray, "b d"], weights: Float[np.ndarray, " b"]) -> DensityEstimate:
@@ -99,8 +95,9 @@ def without_padding(density: DensityEstimate) -> DensityEstimate:
 def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
     """The estimate from functions v, the ground state first, at points of a source."""
     with precision_scope("float64"), full_precision():
-        drawn = _densities(functions, source, stream(seed, Stream.DENSITY))
-    x, v, slopes, weights = map(np.asarray, drawn)
+        batch = drawn(source, stream(seed, Stream.DENSITY), DENSITY_POINTS, True, jnp.asarray(0))
+        v, slopes = map(np.asarray, _values_and_gradients(functions, batch.x))
+    x, weights = np.asarray(batch.x), np.asarray(batch.weights)
     # A state that vanishes at all these points, having lived only on those it was found on, could be anywhere.
     squares = np.abs(v) ** 2
     squares = np.where(weights @ squares > 0, squares, 1)
@@ -110,15 +107,14 @@ def density_of(functions: Any, source: Source, seed: int) -> DensityEstimate:
     return DensityEstimate(x, shares[:, 0], shares.mean(1), mean_slopes, np.zeros(len(x)))
 
 
-@eqx.filter_jit
-def _densities(functions: Any, source: Source, key: PRNGKeyArray) -> tuple[Array, Array, Array, Array]:
-    """Points x, the values and the gradients of the functions there, and the points' weights."""
+@compiled
+def _values_and_gradients(functions: Any, x: Float[Array, "b d"]) -> tuple[Array, Array]:
+    """The values and the gradients of the functions at points."""
 
     def at_point(x: Array) -> tuple[Array, Array]:
         return functions(x), jax.jacfwd(functions)(x)
 
-    batch = source.sample_qmc(key, DENSITY_POINTS)
-    return batch.x, *jax.lax.map(at_point, batch.x, batch_size=256), batch.weights
+    return jax.lax.map(at_point, x, batch_size=256)
 
 
 def mean_and_covariance(values: Float[np.ndarray, "b m"], weights: Float[np.ndarray, " b"]) -> MeanAndCovariance:
@@ -179,6 +175,6 @@ def values_at(function: Callable[[Array], Any], points: Float[np.ndarray, "b d"]
     return jax.tree.map(lambda value: np.asarray(value, np.float64), _vmapped(function, jnp.asarray(points)))
 
 
-@eqx.filter_jit
+@for_one_run
 def _vmapped(function: Callable[[Array], Any], points: Float[Array, "b d"]) -> Any:
     return jax.vmap(function)(points)

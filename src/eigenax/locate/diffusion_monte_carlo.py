@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from eigenax.core.batch import Points
+from eigenax.core.compiled import compiled, for_one_run
 from eigenax.core.lattice import resampled, shifted_lattice
 from eigenax.core.precision import full_precision
 from eigenax.core.random_streams import Stream, stream
@@ -97,7 +97,7 @@ def diffusion_monte_carlo(operator: Operator, box: Box, key: PRNGKeyArray, walke
     return Explored(*(np.asarray(part, np.float64) for part in _walked(operator, box, draws)))
 
 
-@eqx.filter_jit
+@compiled
 def _walked(operator: Operator, box: Box, draws: WalkNumbers) -> tuple[Array, Array, Array, Array]:
     """The fields of `Explored`."""
     walkers = len(draws.start)
@@ -183,7 +183,7 @@ def can_diffuse(operator: Operator, box: Box) -> bool:
     return not (operator.weak or operator.complex) and bool(_diffuses(operator, box))
 
 
-@eqx.filter_jit
+@for_one_run
 def _diffuses(operator: Operator, box: Box) -> Bool[Array, ""]:
     x = box.icdf(shifted_lattice(jax.random.key(0), PROBE_POINTS, box.n_uniforms))
     potential, diffusion = _local_form(operator, x)

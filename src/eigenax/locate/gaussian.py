@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from eigenax.core.compiled import compiled
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.domains.box import Box
 from eigenax.locate.diffusion_monte_carlo import local_form, potential_of
@@ -55,7 +55,7 @@ def self_consistent_gaussian(
     return GaussianState(mean, covariance) if usable else None
 
 
-@eqx.filter_jit
+@compiled
 def _iterated(
     operator: Operator, box: Box, mean: Float[Array, " d"], covariance: Float[Array, "d d"], key: PRNGKeyArray
 ) -> tuple[Array, Array]:

@@ -2,12 +2,12 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.locate.diffusion_monte_carlo import explore, potential_of
@@ -53,7 +53,7 @@ def with_holes(problem: Problem, modes: Modes) -> Modes:
     return dataclasses.replace(modes, basis_errors=errors, note=" ".join(filter(None, (modes.note, note))))
 
 
-@eqx.filter_jit
+@compiled
 def _at(modes: Modes, operator: Operator, x: Float[Array, "b d"]) -> tuple[Array, Array]:
     """The logarithm of the mean squared value of all states, and the potential."""
     v = jax.lax.map(modes.at_point, x, batch_size=256)

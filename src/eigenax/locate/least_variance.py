@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from eigenax.core.batch import Points
+from eigenax.core.compiled import compiled
 from eigenax.operators.base import Operator
 
 ITERATIONS = 30
@@ -57,7 +58,7 @@ def least_variance(
         sizes = np.diag(normal) + np.finfo(np.float32).eps * np.diag(normal).max()
         step = np.linalg.solve(normal + (damping + RIDGE) * np.diag(sizes), slopes.T @ away)
         tried, tried_slopes = seen(theta - step)
-        gain = 1 - (tried @ tried) / (away @ away)
+        gain = 1 - (tried @ tried) / max(away @ away, np.finfo(np.float32).tiny)
         if not gain > 0:  # also where it is not finite
             damping *= 10
             if damping > MOST_DAMPING:
@@ -69,7 +70,7 @@ def least_variance(
     return theta
 
 
-@eqx.filter_jit
+@compiled
 def _local_energies(
     operator: Operator, log_of: Any, theta: Float[Array, " p"], x: Float[Array, "b d"]
 ) -> tuple[Float[Array, " b"], Float[Array, "b p"]]:

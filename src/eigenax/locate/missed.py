@@ -3,12 +3,12 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.ritz import distance_to_exact
 from eigenax.errors import SingularMomentsError
@@ -111,7 +111,7 @@ def with_what_was_missed(problem: Problem, modes: Modes) -> Modes:
     return dataclasses.replace(modes, basis_errors=corrected.basis_errors, note=corrected.note)
 
 
-@eqx.filter_jit
+@compiled
 def _densities_and_potential(states: Any, operator: Any, x: Array) -> tuple[Array, Array]:
     """The density of each state at points, and the potential."""
     return jnp.abs(jax.lax.map(states, x, batch_size=512)) ** 2, potential_of(operator, x)

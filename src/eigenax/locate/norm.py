@@ -3,7 +3,6 @@
 import dataclasses
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Array, Float
 from scipy.linalg import solve_triangular
 
 from eigenax.core.bridge import Integral, bridge
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.domains.box import Box
 from eigenax.sources.markov_chains import ChainState, MarkovChainPoints, log_density
@@ -90,7 +90,7 @@ def with_norm(points: MarkovChainPoints, x: Float[np.ndarray, "b d"], seed: int)
     return dataclasses.replace(points, log_norm=found.log), found
 
 
-@eqx.filter_jit
+@compiled
 def _log_densities(points: MarkovChainPoints, x: Float[Array, "b d"]) -> Float[Array, " b"]:
     whitening = jnp.asarray(ChainState(*points.state).whitening, x.dtype)
 

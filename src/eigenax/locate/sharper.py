@@ -7,9 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float
 
 from eigenax.core.batch import Points
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import distance_to_exact
@@ -22,6 +23,7 @@ from eigenax.measurement.solution import Solution
 from eigenax.problem import Problem
 from eigenax.samples import FreshSamples
 from eigenax.sources.base import Source
+from eigenax.sources.drawn import drawn
 
 PACKETS = 256
 """Wave packets that are added."""
@@ -67,9 +69,10 @@ def _with_packets(
     assert p.domain is not None, "OnDomain has one"
     key = stream(p.seed, Stream.RESIDUALS)
     with precision_scope("float64"), full_precision():
-        x, squared = map(np.asarray, _residuals_at(operator, states, source, found.values, key))
+        batch = drawn(source, key, DENSITY_POINTS, True, jnp.asarray(0))
+        squared = np.asarray(_residuals_at(operator, states, found.values, batch.x, batch.weights))
         squared = np.nan_to_num(squared[:, marked], posinf=0.0) + np.finfo(float).tiny
-        shares = (squared / squared.sum(0)).mean(1)
+        x, shares = np.asarray(batch.x), (squared / squared.sum(0)).mean(1)
         packets = packets_around(from_ground_state(x, shares), p.domain, PACKETS, p.seed)
     there = x[rng.choice(len(x), DENSITY_POINTS // 2, p=shares / shares.sum())]
     return solved_with_more(problem, states, packets, source, there)
@@ -98,13 +101,7 @@ def squared_residuals(
     return weights[:, None] * jnp.abs(parts.reshape(len(x), -1)) ** 2
 
 
-@eqx.filter_jit
-def _residuals_at(
-    operator: Any, states: Any, source: Any, values: Any, key: PRNGKeyArray
-) -> tuple[Float[Array, "b d"], Float[Array, "b n"]]:
-    """Points of a source, and the contribution of each to the squared residuals."""
-    batch = source.sample_qmc(key, DENSITY_POINTS)
-    return batch.x, squared_residuals(operator, states, values, batch.x, batch.weights)
+_residuals_at = compiled(squared_residuals)
 
 
 def _concatenated(first: Any, second: Any, x: Array) -> Array:

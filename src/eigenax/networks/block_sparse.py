@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from eigenax.core.compiled import normal
 
 Sparsity = Literal["none", "paper", "isolated"]
 """`"paper"`: the paper's formula in every layer; neighbouring blocks then still overlap in the outputs.
@@ -72,4 +73,4 @@ def initial_weights(
     In a convolution each of these inputs has `kernel_pixels` weights.
     """
     fan_in = allowed.sum(1, keepdims=True) * kernel_pixels
-    return jax.random.normal(key, allowed.shape) * jnp.asarray(allowed / np.sqrt(fan_in), float)
+    return normal(key, jnp.asarray(allowed / np.sqrt(fan_in), float))

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from eigenax.core.compiled import for_one_run
 from eigenax.networks.base import ACTIVATIONS, Activation, HiddenLayer, Network
 from eigenax.networks.block_sparse import Sparsity, initial_weights, masks
 
@@ -69,6 +70,16 @@ class MLP(Network):
         return masks([self.weights[0].shape[1], *(w.shape[0] for w in self.weights)], self.sparsity)
 
 
+@for_one_run
+def _networks(key: PRNGKeyArray, count: int, inputs: int, width: int, depth: int, activation: Activation) -> MLP:
+    """Several networks of one output each, with arrays stacked."""
+
+    def network(key: PRNGKeyArray) -> MLP:
+        return MLP(inputs, 1, width=width, depth=depth, activation=activation, sparsity="none", key=key)
+
+    return eqx.filter_vmap(network)(jax.random.split(key, count))
+
+
 class EnsembleMLP(Network):
     """A small network for each function, independent of the others.
 
@@ -89,10 +100,7 @@ class EnsembleMLP(Network):
         activation: Activation = "tanh",
         key: PRNGKeyArray,
     ):
-        def network(key: PRNGKeyArray) -> MLP:
-            return MLP(inputs, 1, width=width, depth=depth, activation=activation, sparsity="none", key=key)
-
-        self.networks = eqx.filter_vmap(network)(jax.random.split(key, outputs))
+        self.networks = _networks(key, outputs, inputs, width, depth, activation)
 
     @property
     def separate(self) -> bool:

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.bases.cross_validation import NOISE, Elsewhere, with_held_out_values
 from eigenax.core.batch import Batch, Function
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import combine
@@ -158,7 +158,7 @@ def _held_out_values(problem: Problem, modes: Modes, held_out: Source) -> Elsewh
     return measured if varies else None
 
 
-@eqx.filter_jit
+@compiled
 def _sums(
     batch: Batch, function: Function, operator: Operator
 ) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, ""]]:
@@ -168,7 +168,7 @@ def _sums(
     return (w * v * operator.apply(function, batch, v)).sum(0), (w * v**2).sum(0), w.sum()
 
 
-@eqx.filter_jit
+@compiled
 def _moments(
     network: Function, operator: Operator, source: Source, key: PRNGKeyArray, size: int
 ) -> tuple[Float[Array, "k k"], Float[Array, "k k"]]:

@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from eigenax.core.compiled import compiled
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.rayleigh import second_moment
 from eigenax.locate.least_variance import least_variance
@@ -84,7 +85,7 @@ def with_lowest_outputs(
     return float(values.sum()), with_outputs(network, outputs_of_features), state.x
 
 
-@eqx.filter_jit
+@compiled
 def _feature_moments(
     operator: Operator, features: Any, chains: MarkovChains, state: Any, key: PRNGKeyArray, draws: int
 ) -> tuple[Any, Array, Array]:

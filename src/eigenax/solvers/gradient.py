@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from eigenax.checks import check_choice, positive_int, positive_int_or_none
 from eigenax.core.batch import Batch, effective_share
+from eigenax.core.compiled import compiled
 from eigenax.core.precision import Precision, full_precision, precision_scope
 from eigenax.core.random_streams import Stream, stream
 from eigenax.core.ritz import Finish, distance_to_exact
@@ -155,6 +156,7 @@ class GradientSolver(Solver):
 
     def init(self, problem: Problem, key: PRNGKeyArray) -> TrainingState:
         """The initial states of the solver and of the sampler."""
+        # As all further steps are, so that what a sampler runs again later on is the same compiled program.
         with precision_scope(self.precision, at_least=True), full_precision():
             sampler = problem.sampler.init(problem.network, stream(key, Stream.SAMPLER), self.batch)
             lowest, step = jnp.asarray([jnp.inf, 0.0]), jnp.zeros((), jnp.int32)
@@ -259,7 +261,7 @@ class GradientSolver(Solver):
         return {name: value for name, value in all_of_them.items() if name not in measuring}
 
 
-@eqx.filter_jit
+@compiled
 def _updates(
     solver: GradientSolver, operator: Operator, sampler: Sampler, state: TrainingState, key: PRNGKeyArray, length: int
 ) -> tuple[TrainingState, dict[str, Array]]:

@@ -123,6 +123,8 @@ class Source(Sampler):
     draws: ClassVar[type[Points] | type[Pairs]] = Points
     up_to_a_factor: ClassVar[bool] = False
     """Whether weighted means are those of the inner product only up to a factor, which no eigenvalue depends on."""
+    few_operations: ClassVar[bool] = False
+    """Whether points are simple functions of random numbers: a program that draws them is then compiled in a hurry."""
 
     @property
     @abstractmethod

@@ -1,6 +1,5 @@
 """Markov chains: points distributed as the functions themselves are, in any number of dimensions."""
 
-import dataclasses
 from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
@@ -11,12 +10,14 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from eigenax.checks import check_choice, positive_int
 from eigenax.core.batch import Function, Points
+from eigenax.core.compiled import compiled
 from eigenax.core.lattice import drawn_in_proportion
 from eigenax.core.precision import full_precision, precision_scope
 from eigenax.core.rayleigh import HIGHEST, second_moment
 from eigenax.domains.base import Domain
 from eigenax.domains.box import Box
 from eigenax.sources.base import Sampler, Source
+from eigenax.sources.drawn import drawn
 from eigenax.sources.uniform import as_sampler
 
 Proposal = Literal["langevin", "metropolis"]
@@ -37,6 +38,8 @@ JUMPS = 0.1
 """The share of moves that try to jump to another well, where there are several."""
 POSITIONS = 2**14
 """Points that tell the norm of functions, their signs, and where they are."""
+DRAWN = 2**12
+"""How many of them are drawn at once."""
 LAGS = 256
 """The most moves after which it is asked whether a chain has forgotten where it was."""
 FORGOTTEN = 0.05
@@ -184,9 +187,15 @@ class MarkovChainPoints(Source):
         return self._from(jax.random.fold_in(key, part), size, jnp.asarray(part * size))
 
     def positions(self, key: PRNGKeyArray) -> Float[np.ndarray, "b d"]:
-        """`POSITIONS` points with the density ρ. One compiled program draws them for all purposes."""
+        """`POSITIONS` points with the density ρ."""
+        unscaled = dataclasses.replace(self, log_norm=0.0)  # a number that would be compiled into the program
         with precision_scope("float32"), full_precision():
-            return np.asarray(_positions(dataclasses.replace(self, log_norm=0.0), key), np.float64)
+            return np.concatenate(
+                [
+                    np.asarray(drawn(unscaled, key, DRAWN, False, jnp.asarray(part)).x)
+                    for part in range(POSITIONS // DRAWN)
+                ]
+            ).astype(np.float64)
 
     def _from(self, key: PRNGKeyArray, size: int, first: Int[Array, ""]) -> Points:
         dtype = jnp.zeros(()).dtype
@@ -253,8 +262,8 @@ def moved(
         along = jnp.matmul(slope, axes, precision=HIGHEST) * step**2 / 2
         return jnp.clip(along, -MOST_DRIFT * step, MOST_DRIFT * step)
 
-    def move(before: tuple[Array, _At, Array], key: PRNGKeyArray) -> tuple[tuple[Array, _At, Array], None]:
-        x, here, accepted = before
+    def move(before: tuple[Array, _At, Array], now: tuple[Array, Array]) -> tuple[tuple[Array, _At, Array], None]:
+        (x, here, accepted), (key, begins) = before, now
         for_noise, for_jump, for_choice, for_rule = jax.random.split(key, 4)
         noise = jax.random.normal(for_noise, x.shape, x.dtype)
         forward = drift(here.slope) if drifting else jnp.zeros_like(x)
@@ -265,19 +274,25 @@ def moved(
             chosen = jax.random.randint(for_choice, (len(x),), 0, len(chains.jumps))
             change = jnp.where(leap[:, None], jnp.asarray(chains.jumps, x.dtype)[chosen], change)
         proposed, inside = _within(box, x + change, x)
+        proposed = jnp.where(begins, x, proposed)
         there = _at(chains, functions, state.whitening, proposed)
         backward = drift(there.slope) if drifting else jnp.zeros_like(x)
         reverse = noise + (forward + backward) / step
         asymmetry = (jnp.sum(noise**2, 1) - jnp.sum(reverse**2, 1)) / 2 if drifting else 0.0
         ratio = there.log - here.log + jnp.where(leap, 0, asymmetry)
         uniform = jax.random.uniform(for_rule, (len(x),), x.dtype, minval=jnp.finfo(x.dtype).tiny)
-        taken = inside & jnp.isfinite(there.log) & (jnp.log(uniform) < ratio)
+        taken = begins | inside & jnp.isfinite(there.log) & (jnp.log(uniform) < ratio)
         after = jax.tree.map(lambda new, old: jnp.where(_column(taken, new), new, old), there, here)
-        steps = jnp.maximum(jnp.sum(~leap), 1)
-        return (jnp.where(taken[:, None], proposed, x), after, accepted + jnp.sum(taken & ~leap) / steps), None
+        share = jnp.sum(taken & ~leap) / jnp.maximum(jnp.sum(~leap), 1)
+        return (jnp.where(taken[:, None], proposed, x), after, accepted + jnp.where(begins, 0, share)), None
 
-    start = (state.x, _at(chains, functions, state.whitening, state.x), jnp.zeros((), state.x.dtype))
-    (x, at, accepted), _ = jax.lax.scan(move, start, jax.random.split(key, moves))
+    # The first pass stays where the chains are: a second copy of the functions, before the loop, would take as long to
+    # compile as the loop itself.
+    unknown = jax.eval_shape(lambda x: _at(chains, functions, state.whitening, x), state.x)
+    start = (state.x, jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), unknown), jnp.zeros((), state.x.dtype))
+    keys = jax.random.split(key, moves)
+    passes = jnp.concatenate([keys[:1], keys]), jnp.arange(moves + 1) == 0
+    (x, at, accepted), _ = jax.lax.scan(move, start, passes)
     state = state._replace(x=x, accepted=accepted / moves)
     return (_adapted(chains, state) if adapting else state), at.log - at.log_area, at.u
 
@@ -311,7 +326,7 @@ def _within(box: Box, moved: Float[Array, "b d"], before: Float[Array, "b d"]) -
     return jnp.where(inside[:, None], wrapped, before), inside
 
 
-@eqx.filter_jit
+@compiled
 def _begun(chains: MarkovChains, functions: Function, key: PRNGKeyArray, size: int) -> ChainState:
     """The chains at their first positions."""
     for_start, for_choice = jax.random.split(key)
@@ -332,7 +347,7 @@ def _begun(chains: MarkovChains, functions: Function, key: PRNGKeyArray, size: i
     return ChainState(x, whitening, jnp.asarray(first, x.dtype), axes, jnp.zeros((), x.dtype))
 
 
-@eqx.filter_jit
+@compiled
 def _settled(chains: MarkovChains, state: ChainState, functions: Function, key: PRNGKeyArray) -> ChainState:
     """The chains after as many moves as before the first batch, so that they have the density of these functions."""
 
@@ -342,11 +357,6 @@ def _settled(chains: MarkovChains, state: ChainState, functions: Function, key: 
     return jax.lax.scan(draw, state, jax.random.split(key, chains.burn_in))[0]
 
 
-@eqx.filter_jit
-def _positions(points: MarkovChainPoints, key: PRNGKeyArray) -> Float[Array, "b d"]:
-    return points.sample(key, POSITIONS).x
-
-
 def moves_to_forget(chains: MarkovChains, state: ChainState, functions: Function, key: PRNGKeyArray) -> int:
     """After how many moves the positions and log ρ are uncorrelated with what they were; `LAGS` if it takes longer."""
     correlations = np.asarray(_correlations(chains, state, functions, key))
@@ -354,7 +364,7 @@ def moves_to_forget(chains: MarkovChains, state: ChainState, functions: Function
     return max(int(below[0]) + 1 if len(below) else LAGS, chains.moves)
 
 
-@eqx.filter_jit
+@compiled
 def _correlations(
     chains: MarkovChains, state: ChainState, functions: Function, key: PRNGKeyArray
 ) -> Float[Array, "lags o"]:

@@ -1,6 +1,7 @@
 """Points drawn where they are needed, with importance weights that undo the bias."""
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -23,6 +24,8 @@ class Mixture(Source):
     >>> box = Box(-80.0, 80.0, dims=2)
     >>> source = Mixture(box, [box, Radial(0.7, dims=2), Radial(4.0, dims=2)], shares=[0.2, 0.4, 0.4])
     """
+
+    few_operations: ClassVar[bool] = True
 
     box: Box
     components: tuple[Component, ...]

@@ -1,7 +1,7 @@
 """Sources of points that are uniform on a domain, or distributed with a density."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
@@ -19,6 +19,8 @@ class Uniform(Source):
     >>> Uniform(Box(-1, 1, dims=2)).shape
     (2,)
     """
+
+    few_operations: ClassVar[bool] = True
 
     over: Domain
 
@@ -57,6 +59,8 @@ class Distribution(Source):
     >>> Distribution(Gaussian(0.0, 1.0, dims=2)).shape
     (2,)
     """
+
+    few_operations: ClassVar[bool] = True
 
     of: Component
 

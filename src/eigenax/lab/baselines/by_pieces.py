@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
+from eigenax.core.compiled import compiled
 from eigenax.progress import progress_track
 
 PIECE = 8192
@@ -23,7 +23,7 @@ def of_rows(function: Function, rows: Num[np.ndarray, "time m"]) -> Float[np.nda
     return by_pieces(lambda numbers: _applied(function, rows[numbers]), len(rows))
 
 
-@eqx.filter_jit
+@compiled
 def _applied(function: Function, rows: Num[Array | np.ndarray, "b m"]) -> Float[Array, "b n"]:
     return jax.vmap(function)(jnp.asarray(rows, jnp.float32))
 

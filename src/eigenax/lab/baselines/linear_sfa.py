@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from eigenax.core.compiled import compiled
 from eigenax.core.rayleigh import HIGHEST
 from eigenax.lab.baselines.by_pieces import PIECE, Function
 from eigenax.networks.features import Projection
@@ -70,7 +70,7 @@ def moments_of(
     return Moments(mean, sigma - np.outer(mean, mean), pi)
 
 
-@eqx.filter_jit
+@compiled
 def _sums(
     rows: Float[Array, "time m"], counted: Bool[Array, " steps"], expand: Function | None
 ) -> tuple[Array, Array, Array]:

@@ -113,9 +113,9 @@ class SlowFeatures(IterativeExperiment):
         It sees the means of squares of `coarse` × `coarse` pixels, scaled by the mean and the standard deviation of
         `pixels` where those are given.
         """
-        import equinox as eqx
         import jax
 
+        from eigenax.core.compiled import for_one_run
         from eigenax.networks.base import Compose, WithConstant
         from eigenax.networks.conv import Conv
         from eigenax.networks.features import CoarsePixels, ScaledPixels
@@ -123,7 +123,7 @@ class SlowFeatures(IterativeExperiment):
 
         frames, rows, columns = shape
 
-        @eqx.filter_jit  # one program instead of one for each array
+        @for_one_run  # one program instead of one for each array
         def made(key: jax.Array) -> Conv:
             return Conv(
                 (frames, rows // coarse, columns // coarse),

@@ -42,12 +42,11 @@ class SuccessorSettings(Settings):
 
     def network(self, side: int, actions: int, seed: int) -> "Predictor":
         """The untrained network, for frames of this side and a game with these actions."""
-        import equinox as eqx
-
+        from eigenax.core.compiled import for_one_run
         from eigenax.core.random_streams import Stream, stream
         from eigenax.lab.baselines.predictor import Predictor
 
-        return eqx.filter_jit(Predictor)(  # one program instead of one for each array
+        return for_one_run(Predictor)(  # one program instead of one for each array
             side, actions, maps=self.successor_maps, width=self.successor_width, latent=self.latent,
             key=stream(seed, Stream.SUCCESSOR),
         )  # fmt: skip

@@ -6,8 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-# Two cores are shared by pytest's workers; one thread each keeps their sum at two.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+# Two cores are shared by pytest's workers; one thread each keeps their sum at two. Operations that tests run one by one
+# are compiled with the option that all programs of eigenax have.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_cpu_use_fusion_emitters=false")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Workers and the programs they start compile the same things: once is enough.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:

@@ -1,5 +1,6 @@
 """Markov chains: points distributed as the functions themselves are, in any number of dimensions."""
 
+import dataclasses
 from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx

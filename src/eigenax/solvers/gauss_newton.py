@@ -61,6 +61,8 @@ AVERAGED = 0.9
 """The decay of the averages of values and squared residuals that are kept."""
 OUTLIER = 2.0
 """A batch whose squared residuals are more than this many times their average does not lengthen the step further."""
+LEAST_DAMPING = 0.05
+"""The least factor on `damping`, which falls with the residuals: with less, noise of S + τ H takes over."""
 WARM_UP = 8
 """Batches whose S + τ H are averaged before the first step."""
 POLYAK = 30
@@ -113,7 +115,7 @@ class RayleighGaussNewton(GradientSolver):
     The step δ of the parameters solves (S + τ H + damping) δ = −τ g, where S is the Gram matrix of the tangents ∂u/∂θ
     outside the span of the functions, H the operator between them, and g the residuals along them; see
     `eigenax.core.tangent`. The imaginary time τ is `time` over the range of the values found. `damping` is relative to
-    the diagonal of S. S + τ H is a moving average over batches, of decay `momentum`. A step changes the functions
+    the diagonal of S, and falls with the residuals. S + τ H is a moving average over batches, of decay `momentum`. A step changes the functions
     by at most the share `trust`, and gets shorter when residuals no longer fall.
 
     It trains the sum of all eigenvalues, with a final rotation: the order of the functions is found in the end. The
@@ -232,11 +234,13 @@ class RayleighGaussNewton(GradientSolver):
         metric = parts.metric + tau * parts.curvature
         share = jnp.maximum(1 / (state.step + 1), 1 - self.momentum).astype(theta.dtype)
         metric = (1 - share) * state.metric + share * metric
-        damped = metric + self.damping * jnp.mean(jnp.diag(parts.metric)) * jnp.eye(len(theta), dtype=theta.dtype)
-        direction = -tau * jnp.linalg.solve(damped, parts.gradient)
+        squares = jnp.mean(batch.weights[:, None] * span.residual**2, 0)
+        # Levenberg and Marquardt: the smaller the residuals, the less damping.
+        far = jnp.clip(jnp.sqrt(jnp.mean(squares)) / _range_of(span.values), LEAST_DAMPING, 1)
+        damping = self.damping * far * jnp.mean(jnp.diag(parts.metric))
+        direction = -tau * _positive_solve(metric, damping, parts.gradient)
         moved = jnp.matmul(parts.metric, direction, precision=HIGHEST)
         change = jnp.sqrt(jnp.maximum(direction @ moved, jnp.finfo(theta.dtype).tiny) / len(span.values))
-        squares = jnp.mean(batch.weights[:, None] * span.residual**2, 0)
         progress = self._after(state, span.values, squares)
         # As H is positive, an exact implicit step changes functions by at most τ ‖r‖: more is noise of S + τ H.
         usual = jnp.minimum(jnp.mean(squares), OUTLIER * jnp.mean(progress.averages[1]))
@@ -290,6 +294,26 @@ class RayleighGaussNewton(GradientSolver):
     def total(self, problem: Problem, state: Any) -> int:
         """The number of updates: `max_steps`, or the default."""
         return problem.max_steps or DEFAULT_STEPS
+
+
+def _positive_solve(matrix: Float[Array, "p p"], damping: Array, right: Float[Array, " p"]) -> Float[Array, " p"]:
+    """(matrix + λ)⁻¹ right with the least of λ = damping, 10 damping, 100 damping … that makes the matrix positive.
+
+    On a batch, τ H may have negative directions, along which a step would go up.
+    """
+    unit = jnp.eye(len(right), dtype=right.dtype)
+
+    def failed(tried: tuple[Array, Array]) -> Array:
+        damping, cholesky = tried
+        return ~jnp.isfinite(cholesky[-1, -1]) & (damping < jnp.trace(matrix))
+
+    def with_more(tried: tuple[Array, Array]) -> tuple[Array, Array]:
+        damping = 10 * tried[0]
+        return damping, jnp.linalg.cholesky(matrix + damping * unit)
+
+    first = damping, jnp.linalg.cholesky(matrix + damping * unit)
+    _, cholesky = jax.lax.while_loop(failed, with_more, first)
+    return jax.scipy.linalg.cho_solve((cholesky, True), right)
 
 
 def _straight_share(

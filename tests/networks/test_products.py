@@ -20,14 +20,17 @@ def test_products_are_those_of_the_lowest_energies(most):
     )
 
 
-def test_values_are_products_of_any_length():
-    np.testing.assert_allclose(values_of(((0, 1), (2, 2, 2)), jnp.array([2.0, 3.0, 5.0])), [6, 125])
-    assert values_of((), jnp.ones(2)).shape == (0,)
+def test_values_are_products_of_orthogonal_polynomials():
+    products = ((0, 0), (0, 0, 0), (0, 1), (1, 1), (1, 1, 1), (0, 0, 1, 1))
+    found = values_of(products, jnp.array([2.0, 0.3]), unbounded=1)
+    h2, h3, t2, t3 = (4 - 1) / np.sqrt(2), (8 - 6) / np.sqrt(6), 2 * 0.09 - 1, 4 * 0.027 - 0.9
+    np.testing.assert_allclose(found, [h2, h3, 2 * 0.3, t2, t3, h2 * t2], rtol=1e-5)
+    assert values_of((), jnp.ones(2), 1).shape == (0,)
 
 
 def test_products_of_a_cosine_and_its_sine_are_independent():
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, (200, 2))
     y = np.stack([np.cos(angles[:, 0]), np.sin(angles[:, 0]), np.cos(angles[:, 1]), np.sin(angles[:, 1])], 1)
-    products = {*powers(4, 4, sines=(1, 3)), *lowest_products(np.ones(4), 40, sines=(1, 3))}
+    products = {*powers(range(4), 4, sines=(1, 3)), *lowest_products(np.ones(4), 40, sines=(1, 3))}
     columns = [np.ones(200), *y.T, *(y[:, list(one)].prod(1) for one in products)]
     assert np.linalg.matrix_rank(np.stack(columns)) == len(columns)

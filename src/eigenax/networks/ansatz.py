@@ -30,7 +30,7 @@ class Ansatz(Network):
     `REACH`, so that the Gaussian always wins far away. J is zero where all inputs are. A, W, V, b and the coefficients
     of J are trained.
 
-    Products are those of `eigenax.networks.products`: (0, 0, 1) stands for y₀² y₁.
+    Products are those of `eigenax.networks.products`: (0, 0, 1) stands for p₂(y₀) p₁(y₁).
 
     >>> from eigenax import Box
     >>> from eigenax.networks.many_inputs import ManyInputs
@@ -96,8 +96,8 @@ class Ansatz(Network):
     def _exponent(self, y: Float[Array, " m"], hidden: Float[Array, " width"]) -> Float[Array, ""]:
         z = y[: self.inputs.unbounded]
         above = hidden - self.last_layer(jnp.zeros_like(y))
-        bounded = y / jnp.sqrt(1 + (y / REACH) ** 2)
-        exponent = self.exponent @ jnp.concatenate([above, y, values_of(self.anharmonic, bounded)])
+        bounded = jnp.concatenate([z / jnp.sqrt(1 + (z / REACH) ** 2), y[len(z) :]])
+        exponent = self.exponent @ jnp.concatenate([above, y, values_of(self.anharmonic, bounded, len(z))])
         if not len(z):
             return exponent
         rows, columns = np.tril_indices(len(z))
@@ -107,7 +107,9 @@ class Ansatz(Network):
         """The raw values u at one point."""
         y = self.inputs(x)
         hidden = self.last_layer(y)
-        features = jnp.concatenate([hidden, y, values_of(self.products, y), jnp.ones(1, y.dtype)])
+        features = jnp.concatenate(
+            [hidden, y, values_of(self.products, y, self.inputs.unbounded), jnp.ones(1, y.dtype)]
+        )
         return jnp.exp(self._exponent(y, hidden)) * jnp.matmul(self.outputs, features, precision=HIGHEST)
 
     def hidden(self) -> "Ansatz":

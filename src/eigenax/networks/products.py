@@ -1,10 +1,11 @@
 """Products of inputs: the polynomials in a network for many dimensions.
 
-A product is a tuple of indices of inputs in ascending order: (0, 0, 1) stands for y₀² y₁. The square of a sine is left
-out, since its cosine, which is the input before it, tells it: sin² = 1 − cos².
+A product is a tuple of indices of inputs in ascending order: (0, 0, 1) stands for p₂(y₀) p₁(y₁), with polynomials that
+are orthogonal, since powers are so alike that training could hardly tell them apart. The square of a sine is left out,
+since its cosine, which is the input before it, tells it: sin² = 1 − cos².
 """
 
-import functools
+from collections import Counter
 from collections.abc import Collection
 
 import jax.numpy as jnp
@@ -14,26 +15,44 @@ from jaxtyping import Array, Float
 Product = tuple[int, ...]
 
 
-def values_of(products: tuple[Product, ...], y: Float[Array, " m"]) -> Float[Array, " p"]:
-    """The products of the inputs y."""
+def values_of(products: tuple[Product, ...], y: Float[Array, " m"], unbounded: int) -> Float[Array, " p"]:
+    """The products of the inputs y.
+
+    The polynomials of the first inputs, which are `unbounded` and about normally distributed, are those of Hermite,
+    He_k/√k!; those of the others, which are cosines, sines and the like, are those of Chebyshev.
+
+    >>> values_of(((0, 0), (1, 1)), jnp.array([2.0, 0.5]), unbounded=1).round(3)  # (y² − 1)/√2 and 2 y² − 1
+    Array([ 2.121, -0.5  ], dtype=float32)
+    """
     if not products:
         return y[:0]
-    most = max(map(len, products))
-    padded = np.array([[*one, *[len(y)] * (most - len(one))] for one in products])
-    factors = jnp.append(y, jnp.ones(1, y.dtype))[padded.T]
-    return functools.reduce(jnp.multiply, factors)
+    degrees = [sorted(Counter(one).items()) for one in products]
+    longest, most = max(map(len, degrees)), max(degree for one in degrees for _, degree in one)
+    padded = np.array([one + [(0, 0)] * (longest - len(one)) for one in degrees])
+    return jnp.prod(_polynomials(y, unbounded, most)[padded[..., 0], padded[..., 1]], 1)
 
 
-def powers(inputs: int, most: int, sines: Collection[int] = (), least: int = 2) -> list[Product]:
-    """The powers of each input; of a sine, its products with powers of its cosine.
+def _polynomials(y: Float[Array, " m"], unbounded: int, most: int) -> Float[Array, "m degrees"]:
+    """The polynomials of degrees 0 … `most` of each input."""
+    normal = jnp.arange(len(y)) < unbounded
+    found = [jnp.ones_like(y), y]
+    for degree in range(1, most):
+        # √(k+1) h_{k+1} = y h_k − √k h_{k−1} and T_{k+1} = 2 y T_k − T_{k−1}
+        hermite = (y * found[-1] - np.sqrt(degree) * found[-2]) / np.sqrt(degree + 1)
+        found.append(jnp.where(normal, hermite, 2 * y * found[-1] - found[-2]))
+    return jnp.stack(found, 1)
 
-    >>> powers(3, most=3, sines=(2,))
+
+def powers(inputs: Collection[int], most: int, sines: Collection[int] = ()) -> list[Product]:
+    """The degrees of each input; of a sine, its products with those of its cosine.
+
+    >>> powers(range(3), most=3, sines=(2,))
     [(0, 0), (0, 0, 0), (1, 1), (1, 1, 1), (1, 2), (1, 1, 2)]
     """
     return [
         (one - 1,) * (degree - 1) + (one,) if one in sines else (one,) * degree
-        for one in range(inputs)
-        for degree in range(least, most + 1)
+        for one in inputs
+        for degree in range(2, most + 1)
     ]
 
 

@@ -115,8 +115,8 @@ class RayleighGaussNewton(GradientSolver):
     The step δ of the parameters solves (S + τ H + damping) δ = −τ g, where S is the Gram matrix of the tangents ∂u/∂θ
     outside the span of the functions, H the operator between them, and g the residuals along them; see
     `eigenax.core.tangent`. The imaginary time τ is `time` over the range of the values found. `damping` is relative to
-    the diagonal of S, and falls with the residuals. S + τ H is a moving average over batches, of decay `momentum`. A step changes the functions
-    by at most the share `trust`, and gets shorter when residuals no longer fall.
+    the diagonal of S, and falls with the residuals. S + τ H is a moving average over batches, of decay `momentum`. A
+    step changes the functions by at most the share `trust`, and gets shorter when residuals no longer fall.
 
     It trains the sum of all eigenvalues, with a final rotation: the order of the functions is found in the end. The
     residuals of functions that are mixed inside their span do not hinder each other, which the masked gradient of the

@@ -34,12 +34,12 @@ OTHER_PARAMETERS = 4500
 """The same for all other devices."""
 ROWS_PER_PARAMETER = 2
 """A batch has this many functions' values for each parameter: fewer would not tell all tangents apart."""
-FEATURE_DEGREE, EXPONENT_DEGREE = 6, 6
-"""The highest powers of a single input among the features, and in the exponent."""
+OPEN_DEGREE, BOUNDED_DEGREE = 6, 10
+"""The highest degrees in a single input, by whether its axis is open."""
 MOST_ANHARMONIC = 256
-"""Products of inputs in the exponent, besides these powers."""
+"""Products of inputs in the exponent, besides these degrees."""
 PRODUCTS_PER_FUNCTION = 4
-"""Products of inputs among the features, for each function, besides these powers."""
+"""Products of inputs among the features, for each function, besides these degrees."""
 MOST_PRODUCTS = 96
 """The most of them."""
 LEAST_WIDTH = 1e-6
@@ -101,14 +101,14 @@ def products_for(
 
     The exponent has its quadratic form for the products of two unbounded inputs.
     """
-    count, sines = len(energies), inputs.sines
+    is_open, others, sines = range(inputs.unbounded), range(inputs.unbounded, len(energies)), inputs.sines
+    each = powers(is_open, OPEN_DEGREE) + powers(others, BOUNDED_DEGREE, sines)
 
-    def chosen(degree: int, lowest: int) -> list[Product]:
-        found = powers(count, degree, sines) + lowest_products(energies, lowest, sines=sines)
-        return list(dict.fromkeys(found))
+    def with_mixed(lowest: int) -> list[Product]:
+        return list(dict.fromkeys(each + lowest_products(energies, lowest, sines=sines)))
 
-    features = chosen(FEATURE_DEGREE, min(PRODUCTS_PER_FUNCTION * outputs, MOST_PRODUCTS))
-    exponent = chosen(EXPONENT_DEGREE, MOST_ANHARMONIC)
+    features = with_mixed(min(PRODUCTS_PER_FUNCTION * outputs, MOST_PRODUCTS))
+    exponent = with_mixed(MOST_ANHARMONIC)
     return features, [one for one in exponent if len(one) > 2 or max(one) >= inputs.unbounded]
 
 

@@ -19,8 +19,12 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
 import jax
 import pytest
 from jaxtyping import config, install_import_hook
+from threadpoolctl import threadpool_limits
 
 import eigenax
+
+# Plugins of pytest load NumPy before that variable is set: its threads would wait for each other most of the time.
+threadpool_limits(int(os.environ["OPENBLAS_NUM_THREADS"]), user_api="blas")
 
 # The rooms that import nothing until it is used have hints that name what is not there yet.
 LAZY = {"cli", "lab"}

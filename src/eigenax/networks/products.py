@@ -1,8 +1,7 @@
 """Products of inputs: the polynomials in a network for many dimensions.
 
-A product is a tuple of indices of inputs in ascending order: (0, 0, 1) stands for p₂(y₀) p₁(y₁), with polynomials that
-are orthogonal, since powers are so alike that training could hardly tell them apart. The square of a sine is left out,
-since its cosine, which is the input before it, tells it: sin² = 1 − cos².
+A product is a tuple of indices of inputs in ascending order: (0, 0, 1) stands for p₂(y₀) p₁(y₁). The square of a sine
+is left out, since its cosine, which is the input before it, tells it: sin² = 1 − cos².
 """
 
 from collections import Counter
@@ -18,11 +17,12 @@ Product = tuple[int, ...]
 def values_of(products: tuple[Product, ...], y: Float[Array, " m"], unbounded: int) -> Float[Array, " p"]:
     """The products of the inputs y.
 
-    The polynomials of the first inputs, which are `unbounded` and about normally distributed, are those of Hermite,
-    He_k/√k!; those of the others, which are cosines, sines and the like, are those of Chebyshev.
+    The polynomials of the first inputs, which are `unbounded`, are powers. (Those of Hermite, trained in the exponent,
+    let functions grow in the tails.) Those of the others, which are cosines, sines and the like, are Chebyshev's, since
+    powers of these are so alike that training could hardly tell them apart.
 
-    >>> values_of(((0, 0), (1, 1)), jnp.array([2.0, 0.5]), unbounded=1).round(3)  # (y² − 1)/√2 and 2 y² − 1
-    Array([ 2.121, -0.5  ], dtype=float32)
+    >>> values_of(((0, 0), (1, 1)), jnp.array([2.0, 0.5]), unbounded=1)  # y² and 2 y² − 1
+    Array([ 4. , -0.5], dtype=float32)
     """
     if not products:
         return y[:0]
@@ -34,12 +34,10 @@ def values_of(products: tuple[Product, ...], y: Float[Array, " m"], unbounded: i
 
 def _polynomials(y: Float[Array, " m"], unbounded: int, most: int) -> Float[Array, "m degrees"]:
     """The polynomials of degrees 0 … `most` of each input."""
-    normal = jnp.arange(len(y)) < unbounded
+    is_open = jnp.arange(len(y)) < unbounded
     found = [jnp.ones_like(y), y]
-    for degree in range(1, most):
-        # √(k+1) h_{k+1} = y h_k − √k h_{k−1} and T_{k+1} = 2 y T_k − T_{k−1}
-        hermite = (y * found[-1] - np.sqrt(degree) * found[-2]) / np.sqrt(degree + 1)
-        found.append(jnp.where(normal, hermite, 2 * y * found[-1] - found[-2]))
+    for _ in range(1, most):
+        found.append(jnp.where(is_open, y * found[-1], 2 * y * found[-1] - found[-2]))
     return jnp.stack(found, 1)
 
 

@@ -61,8 +61,6 @@ AVERAGED = 0.9
 """The decay of the averages of values and squared residuals that are kept."""
 OUTLIER = 2.0
 """A batch whose squared residuals are more than this many times their average does not lengthen the step further."""
-LEAST_DAMPING = 0.05
-"""The least factor on `damping`, which falls with the residuals: with less, noise of S + τ H takes over."""
 WARM_UP = 8
 """Batches whose S + τ H are averaged before the first step."""
 POLYAK = 30
@@ -115,7 +113,7 @@ class RayleighGaussNewton(GradientSolver):
     The step δ of the parameters solves (S + τ H + damping) δ = −τ g, where S is the Gram matrix of the tangents ∂u/∂θ
     outside the span of the functions, H the operator between them, and g the residuals along them; see
     `eigenax.core.tangent`. The imaginary time τ is `time` over the range of the values found. `damping` is relative to
-    the diagonal of S, and falls with the residuals. S + τ H is a moving average over batches, of decay `momentum`. A
+    the diagonal of S. S + τ H is a moving average over batches, of decay `momentum`. A
     step changes the functions by at most the share `trust`, and gets shorter when residuals no longer fall.
 
     It trains the sum of all eigenvalues, with a final rotation: the order of the functions is found in the end. The
@@ -235,9 +233,7 @@ class RayleighGaussNewton(GradientSolver):
         share = jnp.maximum(1 / (state.step + 1), 1 - self.momentum).astype(theta.dtype)
         metric = (1 - share) * state.metric + share * metric
         squares = jnp.mean(batch.weights[:, None] * span.residual**2, 0)
-        # Levenberg and Marquardt: the smaller the residuals, the less damping.
-        far = jnp.clip(jnp.sqrt(jnp.mean(squares)) / _range_of(span.values), LEAST_DAMPING, 1)
-        damping = self.damping * far * jnp.mean(jnp.diag(parts.metric))
+        damping = self.damping * jnp.mean(jnp.diag(parts.metric))
         direction = -tau * _positive_solve(metric, damping, parts.gradient)
         moved = jnp.matmul(parts.metric, direction, precision=HIGHEST)
         change = jnp.sqrt(jnp.maximum(direction @ moved, jnp.finfo(theta.dtype).tiny) / len(span.values))
